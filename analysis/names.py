@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ..core.identifiers import fresh_name as fresh_name
 from ..core.walking import find_ops
 from ..dialects.text.names import source_name
 from ..dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, LaunchThreadOp
@@ -52,13 +53,3 @@ def symbols_of(module: ModuleOp) -> set[str]:
     """The names of the functions of a module, of any landing."""
     names = (op.properties.get("sym_name") for op in module.body.block.ops)
     return {name.data for name in names if isinstance(name, StringAttr)}
-
-
-def fresh_name(hint: str, taken: set[str]) -> str:
-    """`hint` if it is not in `taken`, else the first free name of `hint_1`, `hint_2`, ...; adds the name to `taken`."""
-    name, n = hint, 0
-    while name in taken:
-        n += 1
-        name = f"{hint}_{n}"
-    taken.add(name)
-    return name

@@ -26,3 +26,13 @@ def symbol_of(prefix: str, name: str) -> str:
 def is_encodable(text: str) -> bool:
     """Whether a text has an encoding in UTF-8: no character is half of a surrogate pair."""
     return not any("\ud800" <= char <= "\udfff" for char in text)
+
+
+def fresh_name(hint: str, taken: set[str]) -> str:
+    """`hint` if it is not in `taken`, else the first free name of `hint_1`, `hint_2`, ...; adds the name to `taken`."""
+    name, n = hint, 0
+    while name in taken:
+        n += 1
+        name = f"{hint}_{n}"
+    taken.add(name)
+    return name

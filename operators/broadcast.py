@@ -147,6 +147,12 @@ power = define_binary(
     _silence(np.power),
     "Raises the elements of `lhs` to the powers in `rhs`.",
 )
+atan2 = define_binary(
+    "atan2",
+    _floats("atan2", scalar.atan2),
+    _silence(np.arctan2),
+    "The angles of the points with ordinates in `lhs` and abscissas in `rhs`, from -pi to pi.",
+)
 left_shift = define_binary(
     "left_shift",
     _integers("left_shift", "shl"),

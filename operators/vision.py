@@ -123,6 +123,24 @@ def _region_element(image: Array, rows: Any, columns: Any, mode: str) -> Array:
     return np.mean(values, 0) if mode == "avg" else np.max(values, 0)
 
 
+def _check_regions(
+    name: str, data: Tensor, rois: Tensor, pooled_size: Window, layout: str
+) -> tuple[list[int], list[int]]:
+    """The numbers of parts of regions along the dimensions, and the axes of the images in the order of `NCHW`. TeError
+    for operands that are no images and regions."""
+    require_floats(data, f"{name}: data")
+    require_floats(rois, f"{name}: rois")
+    counts = each_dimension(pooled_size, 2, f"{name}: pooled_size")
+    if data.ndim != 4 or rois.ndim != 2 or known_extent(rois.shape[1]) != 5:
+        raise TeError(
+            f"{name}: data and rois of shapes {list(data.shape)} and {list(rois.shape)}, expected [R, 5] rois"
+        )
+    axes = list(layout_axes(layout, "NCHW", name))
+    if any(known_extent(data.shape[d]) == 0 for d in (axes[0], *axes[2:])):
+        raise TeError(f"{name}: an image of shape {list(data.shape)} has no elements")
+    return list(counts), axes
+
+
 @operator("vision.roi_align", Pattern.OUT_FUSABLE, roi_align_reference)
 def roi_align(
     data: Tensor,
@@ -145,19 +163,10 @@ def roi_align(
     one element wide and high otherwise. An index of no image denotes the first or the last image.
     """
     name = "vision.roi_align"
-    require_floats(data, f"{name}: data")
-    require_floats(rois, f"{name}: rois")
     require_one_of(mode, _MODES, f"{name}: mode")
-    counts = each_dimension(pooled_size, 2, f"{name}: pooled_size")
-    if data.ndim != 4 or rois.ndim != 2 or known_extent(rois.shape[1]) != 5:
-        raise TeError(
-            f"{name}: data and rois of shapes {list(data.shape)} and {list(rois.shape)}, expected [R, 5] rois"
-        )
+    counts, (batch, _, *spatial) = _check_regions(name, data, rois, pooled_size, layout)
     if sample_ratio < 1:
         raise TeError(f"{name}: sample_ratio {sample_ratio}, expected at least 1")
-    batch, _, *spatial = layout_axes(layout, "NCHW", name)
-    if any(known_extent(data.shape[d]) == 0 for d in (batch, *spatial)):
-        raise TeError(f"{name}: an image of shape {list(data.shape)} has no elements")
     kind, samples = _wide(data.dtype), [reduce_axis((0, sample_ratio), f"s{letter}") for letter in "hw"]
 
     def position(region: PrimExpr, dimension: int, part: PrimExpr) -> PrimExpr:
@@ -200,6 +209,70 @@ def _greatest(terms: Sequence[PrimExpr]) -> PrimExpr:
     for term in terms[1:]:
         greatest = scalar.max(greatest, term)
     return greatest
+
+
+def _roi_pool_reference(data: Array, rois: Array, pooled_size: Window, spatial_scale: float, layout: str) -> Array:
+    order, kind = layout_axes(layout, "NCHW", "vision.roi_pool"), rois.dtype.type
+    image, counts = data.transpose(order), each_dimension(pooled_size, 2, "vision.roi_pool: pooled_size")
+    result = np.zeros((len(rois), image.shape[1], *counts), data.dtype)
+    for n, (batch, *corners) in enumerate(rois):
+        x0, y0, x1, y1 = (int(np.floor(each * kind(spatial_scale) + kind(0.5))) for each in corners)
+        source = image[int(np.clip(batch, 0, image.shape[0] - 1))]
+        for part in np.ndindex(*counts):
+            sides = list[slice]()
+            for first, last, extent, count, index in zip(
+                (y0, x0), (y1, x1), source.shape[1:], counts, part, strict=True
+            ):
+                length = kind(max(last - first + 1, 1)) / kind(count)
+                ends = np.floor(kind(index) * length), np.ceil(kind(index + 1) * length)
+                sides.append(slice(*(int(np.clip(end + first, 0, extent)) for end in ends)))
+            elements = source[:, sides[0], sides[1]]
+            if elements.shape[1] and elements.shape[2]:
+                result[n, :, *part] = elements.max((1, 2))
+    return result.transpose(np.argsort(order))
+
+
+@operator("vision.roi_pool", Pattern.OUT_FUSABLE, _roi_pool_reference)
+def roi_pool(data: Tensor, rois: Tensor, pooled_size: Window, spatial_scale: float, layout: str = "NCHW") -> Tensor:
+    """The maxima of the elements of regions of images, in a number of parts along each dimension; 0 of no element.
+
+    rois, pooled_size, layout: as of `vision.roi_align`.  spatial_scale: the factor from coordinates to indices, which
+    are rounded, halves up; a region has both of its corners. Parts overlap by an element where a boundary between two
+    parts is within it.
+    """
+    name = "vision.roi_pool"
+    counts, (batch, _, *spatial) = _check_regions(name, data, rois, pooled_size, layout)
+    kind = rois.dtype
+    places = [reduce_axis((0, data.shape[axis]), f"r{letter}") for axis, letter in zip(spatial, "hw", strict=True)]
+
+    def bounds(region: PrimExpr, dimension: int, part: PrimExpr, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr]:
+        first, last = (
+            cast("int32", scalar.floor(rois(region, column) * const(spatial_scale, kind) + const(0.5, kind)))
+            for column in (2 - dimension, 4 - dimension)
+        )
+        length = cast(kind, scalar.max(last - first + 1, 1)) / const(float(counts[dimension]), kind)
+        ends = scalar.floor(cast(kind, part) * length), scalar.ceil(cast(kind, part + 1) * length)
+        start, end = (cast(extent.dtype, cast("int32", each) + first) for each in ends)
+        return scalar.min(scalar.max(start, 0), extent), scalar.min(scalar.max(end, 0), extent)
+
+    def element(*axes: PrimExpr) -> PrimExpr:
+        region, at, inside = axes[batch], list(axes), list[PrimExpr]()
+        at[batch] = _index(cast("float64", rois(region, 0)), data.shape[batch])
+        for dimension, axis in enumerate(spatial):
+            start, end = bounds(region, dimension, axes[axis], data.shape[axis])
+            at[axis] = places[dimension].var
+            inside += [start <= at[axis], at[axis] < end]
+        outside = reduction.least_value(data.dtype)
+        return reduction.max_reducer(Select(scalar.all(*inside), data(*at), outside), axis=places)
+
+    def pooled(*axes: PrimExpr) -> PrimExpr:
+        pairs = [bounds(axes[batch], d, axes[axis], data.shape[axis]) for d, axis in enumerate(spatial)]
+        return Select(scalar.all(*(start < end for start, end in pairs)), greatest(*axes), const(0.0, data.dtype))
+
+    sizes = {batch: rois.shape[0], **dict(zip(spatial, counts, strict=True))}
+    shape, names = [sizes.get(d, extent) for d, extent in enumerate(data.shape)], [f"ax{d}" for d in range(4)]
+    greatest = compute(shape, element, "roi_pool", "roi_pool", varargs_names=names)
+    return compute(shape, pooled, "roi_pool_parts", "elemwise", varargs_names=names)
 
 
 # Deformed windows

@@ -9,13 +9,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 
 from ...core.arrays import plain_array
-from ...core.errors import OptionError
+from ...core.errors import OptionError, UnsupportedError
 from ...core.remarks import RemarkReceiver, report_remarks
 from ...core.target import Target
 from ...core.walking import find_ops
 from ...module import Module
 from ...operators.relax import CallTirInplaceOp, CallTirOp, FuncOp
-from ...operators.relax.devices import DEVICES, Devices, device_names, targets_in
+from ...operators.relax.devices import DEVICES, GLOBAL, Devices, device_names, memory_scopes, targets_in
 from ...operators.relay import CallOp as GraphCallOp
 from ...operators.relay import ConstantOp
 from ...transforms.pipelines import AfterPass, lower_graph
@@ -55,6 +55,10 @@ def build_relax(
         raise OptionError(
             f"no array of constant {', '.join(map(repr, missing))} in the module, expected mod.constants to have it"
         )
+    for name, scope in zip(device_names(mod.op), memory_scopes(mod.op), strict=True):
+        if scope != GLOBAL:
+            text = f"device {name!r}: memory scope {scope!r}, which has no meaning for {name.partition(':')[0]}"
+            raise UnsupportedError(f"{text}, expected {GLOBAL!r}")
     is_mixed = len(device_names(mod.op)) > 1
     winograd &= target.kind == "llvm" and not is_mixed
     libraries = () if is_mixed else tuple(library.name for library in libraries_of(target))

@@ -87,8 +87,8 @@ class VMExecutable:
         return names if len(names) > 1 else []
 
     def devices(self, given: Device | Sequence[Device] | None = None) -> list[Device]:
-        """The devices on which the program runs: by default those with the numbers of its devices. Raises ArgumentError
-        for other devices than the program is compiled for.
+        """The devices on which the program runs: by default those with the numbers of its devices; each device of the
+        kind `llvm` is the processor. Raises ArgumentError for other devices than the program is compiled for.
         """
         devices = None if given is None else [given] if isinstance(given, Device) else list(given)
         if not self.device_names:
@@ -96,7 +96,7 @@ class VMExecutable:
                 raise ArgumentError(f"{len(devices)} devices, expected one: the program is compiled for one device")
             return [self.device(None if devices is None else devices[0])]
         kinds = [name.partition(":") for name in self.device_names]
-        expected = [device_of(kind, int(number)) for kind, _, number in kinds]
+        expected = [Device("cpu") if kind == "llvm" else device_of(kind, int(number)) for kind, _, number in kinds]
         if devices is None:
             return expected
         if [each.kind for each in devices] != [each.kind for each in expected]:

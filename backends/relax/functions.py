@@ -364,6 +364,16 @@ def _graph(compiler: _Compiler, op: GraphCallOp) -> Step:
     acquire, release = machine.workspaces[device].acquire, machine.workspaces[device].release
     needs_workspace = description.workspace
 
+    if len(outputs) == 1 and not numbers and not needs_workspace:
+        (allocate,), (output,) = allocators, outputs
+
+        def run_alone(registers: Registers, sizes: Sizes) -> None:
+            result = allocate(registers, sizes)
+            function(*read(registers), *constants, result)
+            registers[output] = result
+
+        return run_alone
+
     def run(registers: Registers, sizes: Sizes) -> None:
         results = [allocate(registers, sizes) for allocate in allocators]
         extra = [sizes[each] for each in numbers] if numbers else ()

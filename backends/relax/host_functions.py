@@ -80,11 +80,11 @@ def _select(corners: Array, scores: Array, most: int, overlap: float, threshold:
     while len(order) and len(selected) < most:
         box, order = order[0], order[1:]
         selected.append(int(box))
-        order = order[_ratios(corners[box], corners[order]) <= overlap]
+        order = order[box_ratios(corners[box], corners[order]) <= overlap]
     return selected
 
 
-def _ratios(box: Array, others: Array) -> Array:
+def box_ratios(box: Array, others: Array) -> Array:
     """The ratios of intersection and union of a box and other boxes, 0 for boxes without area."""
     sides = np.minimum(box[1], others[:, 1]) - np.maximum(box[0], others[:, 0])
     intersection = np.maximum(sides, 0).prod(-1)
@@ -152,6 +152,11 @@ def split(x: Array, sizes: Array, axis: int) -> tuple[Array, ...]:
     if sum(extents) != x.shape[axis] or min(extents) < 0:
         raise ArgumentError(f"split: parts of {extents} of an extent of {x.shape[axis]}")
     return tuple(np.asarray(part, order="C") for part in np.split(x, np.cumsum(extents)[:-1], axis))
+
+
+def dynamic_strided_slice(x: Array, begin: Array, end: Array, strides: Array) -> Array:
+    """The elements of `x` in a range of indices along each axis."""
+    return strided_slice(x, begin, end, np.arange(x.ndim), strides)
 
 
 def unsqueeze(x: Array, axes: Array) -> Array:
@@ -233,6 +238,7 @@ def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
 HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "arange": arange,
     "broadcast": broadcast,
+    "dynamic_strided_slice": dynamic_strided_slice,
     "expand": expand,
     "full": full,
     "non_max_suppression": non_max_suppression,

@@ -30,6 +30,7 @@ __all__ = [
     "asin",
     "asinh",
     "atan",
+    "atan2",
     "atanh",
     "bitwise_and",
     "bitwise_not",
@@ -155,6 +156,7 @@ argmin = operator_function("argmin")
 asin = operator_function("asin")
 asinh = operator_function("asinh")
 atan = operator_function("atan")
+atan2 = operator_function("atan2")
 atanh = operator_function("atanh")
 bitwise_and = operator_function("bitwise_and")
 bitwise_not = operator_function("bitwise_not")

@@ -31,7 +31,6 @@ from ...dialects.tir import (
     SymbolOp,
     rename_parameters,
 )
-from ...dialects.tir.base import string_array
 from ...dialects.tir.tree import is_expression_op
 from ...module import Module
 from . import allocations, blocks, buffers, calls, host, operators, printing, pytime, syntax
@@ -111,16 +110,14 @@ _OF_PRINTER = ("keys", "mtriple", "tag", "thread_warp_size")
 def _virtual_device(
     context: ElaborationContext, span: Span, target: Value = None, vdevice_id: Value = 0, memory_scope: Value = "global"
 ) -> Value:
-    if memory_scope != "global":
-        raise span.error(f"I.vdevice: memory scope {memory_scope!r} is not supported, expected 'global'")
-    number = python_number(vdevice_id)
+    number, scope = python_number(vdevice_id), context.string(memory_scope, span, "the memory scope")
     if isinstance(target, dict):
         options = cast("dict[str, Any]", target)
         target = {name: python_number(value) for name, value in options.items() if name not in _OF_PRINTER}
     if not isinstance(target, str | dict) or not isinstance(number, int) or number < 0:
         raise span.error('expected a target and a number, I.vdevice("cuda", 0)')
     try:
-        return VirtualDevice(str(Target.from_value(cast("Any", target))), number)
+        return VirtualDevice(str(Target.from_value(cast("Any", target))), number, scope)
     except StepwellError as error:
         raise span.error(str(error)) from None
 
@@ -221,8 +218,11 @@ class _ModuleReader:
         op = ModuleOp([self.state.finished[node.name] for node in nodes])
         if name is not None and name != "Module":
             op.sym_name = StringAttr(name)
-        if self.state.devices:
-            op.attributes["relax.devices"] = string_array(each.target for each in self.state.devices)
+        if devices := self.state.devices:
+            # lazy: only programs of relax have devices, and importing the operators takes time
+            from ...operators.relax.devices import state_devices
+
+            state_devices(op, [each.target for each in devices], [each.scope for each in devices])
         _verify(op, [self.source, *self.state.sources])
         for check in self.checks:
             check()

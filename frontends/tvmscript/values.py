@@ -16,7 +16,6 @@ from xdsl.rewriter import InsertPoint
 
 from ...core.diagnostics import Span
 from ...core.dtypes import DType
-from ...core.errors import UnsupportedError
 from ...dialects.tir import Axis, HandleType, Mixed, Operand
 from . import syntax
 
@@ -190,15 +189,21 @@ class RelaxType:
 
 @dataclass(frozen=True, slots=True)
 class VirtualDevice:
-    """A device of a module: `I.vdevice("cuda", 0)`. target: its text.  index: among the devices of its kind."""
+    """A device of a module: `I.vdevice("cuda", 0)`. target: its text.  index: among the devices of its kind.  scope: of
+    its memory."""
 
     target: str
     index: int
+    scope: str = "global"
 
     @property
     def name(self) -> str:
-        """The kind of the target, and the index."""
-        return f"{self.target.partition(' ')[0]}:{self.index}"
+        """The kind of the target, the index, and the scope unless it is `global`."""
+        return _device_text(self.target.partition(" ")[0], self.index, self.scope)
+
+
+def _device_text(kind: str, index: int | str, scope: str) -> str:
+    return f"{kind}:{index}" if scope in ("", "global") else f"{kind}:{index}:{scope}"
 
 
 _TARGET_KINDS = {"cpu": "llvm", "cuda_emulated": "cuda-emulated"}
@@ -206,8 +211,7 @@ _TARGET_KINDS = {"cpu": "llvm", "cuda_emulated": "cuda-emulated"}
 
 
 def device_name(value: Value) -> str | None:
-    """The name in a module of a device that is given by its name, by its kind, or as itself; None for other values.
-    UnsupportedError for a memory scope."""
+    """The name in a module of a device that is given by its name, by its kind, or as itself; None for other values."""
     match value:
         case VirtualDevice():
             return value.name
@@ -215,9 +219,7 @@ def device_name(value: Value) -> str | None:
             return f"{_TARGET_KINDS.get(kind, kind)}:{index}"
         case str():
             kind, number, scope = (*value.split(":"), "", "")[:3]
-            if scope not in ("", "global"):
-                raise UnsupportedError(f"memory scope {scope!r} of device {value!r}, expected 'global'")
-            return f"{kind}:{number or 0}"
+            return _device_text(kind, number or 0, scope)
         case _:
             return None
 

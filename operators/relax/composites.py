@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from ...core.dtypes import numpy_dtype
 from ...expressions.errors import TeError
 from ..relay import ConstantOp, RelayBuilder, Size, dtype_of_tensor, shape_of
+from . import packed_words
 
 Values: TypeAlias = Sequence[SSAValue]
 
@@ -21,6 +22,8 @@ Values: TypeAlias = Sequence[SSAValue]
 
 def reshape(builder: RelayBuilder, x: SSAValue, shape: Any) -> Values:
     shape = shape if isinstance(shape, list | tuple) else (shape,)
+    if len({size for size in shape if isinstance(size, str) and size not in shape_of(x)}) > 1:
+        return packed_words.reshape_to(builder, x, shape)  # pyright: ignore[reportUnknownArgumentType]
     codes = reshape_codes(shape_of(x), shape)  # pyright: ignore[reportUnknownArgumentType]
     results = builder.operators("reshape", x, newshape=codes)
     wanted = list(shape)  # pyright: ignore[reportUnknownArgumentType]
@@ -93,6 +96,52 @@ def _index_tensor(builder: RelayBuilder, data: SSAValue, indices: Sequence[SSAVa
     if len(indices) != 1:
         raise TeError(f"index_tensor: {len(indices)} tensors of indices, expected one")
     return builder.operators("take", data, indices[0], axis=0)
+
+
+def _index_put(
+    builder: RelayBuilder, data: SSAValue, indices: Sequence[SSAValue], values: SSAValue, accumulate: bool = False
+) -> Values:
+    """The elements at indices, a tensor for each dimension, replaced by values, or increased by them."""
+    shape = shape_of(indices[0])
+    if len(indices) != len(shape_of(data)) or any(shape_of(each) != shape for each in (*indices, values)):
+        shapes = [list(shape_of(each)) for each in (*indices, values)]
+        text = f"indices and values of shapes {shapes}, expected {len(shape_of(data))} indices of one shape"
+        raise TeError(f"index_put: {text}")
+    stacked = builder.operator("stack", *(builder.cast(each, "int64") for each in indices), axis=0)
+    return builder.operators("scatter_nd", data, stacked, values, mode="add" if accumulate else "update")
+
+
+def _slice_scatter(
+    builder: RelayBuilder, input_tensor: SSAValue, src: SSAValue, start: int, end: int, step: int, axis: int = 0
+) -> Values:
+    """The elements in a range of indices along an axis replaced by those of another tensor."""
+    shape, parts = shape_of(input_tensor), shape_of(src)
+    extent = shape[axis]
+    if not isinstance(extent, int) or not all(isinstance(size, int) for size in parts):
+        raise TeError(f"slice_scatter: shapes {list(shape)} and {list(parts)}, expected numbers")
+    places = np.arange(extent)[start:end:step]
+    wanted = [len(places) if d == axis % len(shape) else size for d, size in enumerate(shape)]
+    if list(parts) != wanted:
+        raise TeError(f"slice_scatter: src of shape {list(parts)}, expected {wanted}")
+    along = places.reshape([-1 if d == axis % len(shape) else 1 for d in range(len(shape))])
+    indices = np.ascontiguousarray(np.broadcast_to(along, [int(size) for size in wanted]), np.int64)
+    return builder.operators(
+        "scatter_elements", input_tensor, builder.constant(indices, "places"), src, axis=axis, reduction="update"
+    )
+
+
+def _hamming_window(
+    builder: RelayBuilder, window_size: int, periodic: bool, alpha: float, beta: float, dtype: str = "float32"
+) -> Values:
+    """The window `alpha - beta * cos(2 * pi * i / n)`. periodic: whether n is the number of elements, or one less."""
+    steps = window_size if periodic else max(window_size - 1, 1)
+    window = alpha - beta * np.cos(2 * np.pi * np.arange(window_size) / steps)
+    return [builder.constant(window.astype(numpy_dtype(dtype)), "window")]
+
+
+def _same(_: RelayBuilder, x: SSAValue) -> Values:
+    """The operand: words for gradients and for passes, without an effect on the numbers."""
+    return [x]
 
 
 def _meshgrid(builder: RelayBuilder, tensors: Sequence[SSAValue], indexing: str = "ij") -> Values:
@@ -424,12 +473,17 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "argmin": _index_of("argmin"),
     "argsort": _argsort,
     "bucketize": _bucketize,
+    "builtin.stop_lift_params": _same,
     "expand_dims": _expand_dims,
     "ewise_fma": _ewise_fma,
+    "dynamic_strided_slice": packed_words.dynamic_strided_slice,
     "eye_like": _eye_like,
     "flatten": _flatten,
     "full_like": _full_like,
     "gather_nd": _gather_nd,
+    **dict.fromkeys(("grad.end_checkpoint", "grad.no_grad", "grad.start_checkpoint"), _same),
+    "hamming_window": _hamming_window,
+    "index_put": _index_put,
     "index_tensor": _index_tensor,
     "linear": _linear,
     "log_add_exp": _log_add_exp,
@@ -447,6 +501,7 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "nn.pixel_shuffle": _pixel_shuffle,
     "nn.relu6": _relu6,
     "nn.softplus": _softplus,
+    "nonzero": packed_words.nonzero,
     "one_hot": _one_hot,
     "ones_like": _like("ones_like"),
     "outer": _outer,
@@ -454,10 +509,17 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "scatter_nd": _scatter_nd,
     "shape_to_tensor": _shape_to_tensor,
     "size": _size,
+    "slice_scatter": _slice_scatter,
     "sort": _sort,
     "square": _square,
     "std": _std,
+    "tensor_to_shape": packed_words.tensor_to_shape,
     "topk": _topk,
+    "unique": packed_words.unique,
+    "vision.all_class_non_max_suppression": packed_words.all_class_non_max_suppression,
+    "vision.get_valid_counts": packed_words.get_valid_counts,
+    "vision.multibox_transform_loc": packed_words.multibox_transform_loc,
+    "vision.non_max_suppression": packed_words.non_max_suppression,
     "wrap_param": _wrap_param,
     "zeros_like": _like("zeros_like"),
 }

@@ -1,7 +1,9 @@
 """Devices of values: moves between devices, hints, and the device of each value of a function.
 
 Types do not name devices. A value is on the device of its operands; `relax.to_vdevice` moves it. The attribute
-`relax.devices` of a module lists the devices, of which the first is that of all other values.
+`relax.devices` of a module lists the devices, of which the first is that of all other values; `relax.memory_scopes`
+lists the memory of each, such as `global.texture`, unless it is `global` for all. A memory scope of a device is a
+device of its own.
 """
 
 from __future__ import annotations
@@ -26,6 +28,10 @@ from .values import PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, Tuple
 
 DEVICES = "relax.devices"
 """The attribute of a module with the targets of its devices: `["llvm", "cuda"]`."""
+SCOPES = "relax.memory_scopes"
+"""The attribute of a module with the memory scopes of its devices: `["global", "global.texture"]`."""
+GLOBAL = "global"
+"""The memory scope that names of devices leave out."""
 PARAM_DEVICES = "param_devices"
 """The attribute of a function with the devices of parameters, by their names."""
 _WITHOUT_DEVICE = (PrimValueOp, ShapeOfOp, ShapeOp, StringOp)
@@ -33,10 +39,32 @@ _WITHOUT_DEVICE = (PrimValueOp, ShapeOfOp, ShapeOp, StringOp)
 
 
 def device_names(module: Operation | None) -> list[str]:
-    """The names of the devices of a module: the kind of the target, and the number among those of the kind."""
-    targets = [] if module is None else module.attributes.get(DEVICES)
-    kinds = [text.partition(" ")[0] for text in targets_in(targets)]
-    return [f"{kind}:{kinds[:n].count(kind)}" for n, kind in enumerate(kinds)]
+    """The names of the devices of a module: the kind of the target, the number among those of the kind and of the
+    memory scope, and this scope unless it is `global`."""
+    targets = [] if module is None else targets_in(module.attributes.get(DEVICES))
+    kinds = [text.partition(" ")[0] for text in targets]
+    kept = list(zip(kinds, memory_scopes(module), strict=True))
+    return [_name(kind, kept[:n].count((kind, scope)), scope) for n, (kind, scope) in enumerate(kept)]
+
+
+def _name(kind: str, number: int, scope: str) -> str:
+    return f"{kind}:{number}" if scope == GLOBAL else f"{kind}:{number}:{scope}"
+
+
+def memory_scopes(module: Operation | None) -> list[str]:
+    """The memory scopes of the devices of a module."""
+    attributes = {} if module is None else module.attributes
+    count, stated = len(targets_in(attributes.get(DEVICES))), targets_in(attributes.get(SCOPES))
+    return [*stated, *[GLOBAL] * count][:count]
+
+
+def state_devices(module: Operation, targets: Iterable[str], scopes: Iterable[str]) -> None:
+    """States the devices of a module: the targets, and the memory scopes."""
+    known = list(scopes)
+    module.attributes[DEVICES] = string_array(targets)
+    module.attributes.pop(SCOPES, None)
+    if any(scope != GLOBAL for scope in known):
+        module.attributes[SCOPES] = string_array(known)
 
 
 def targets_in(attribute: Attribute | Iterable[Attribute] | None) -> list[str]:
@@ -254,14 +282,15 @@ def _disagreement(value: SSAValue, known: str, name: str) -> VerifyException:
     return VerifyException(f"{place} on {known}, expected it on {name} (R.to_vdevice)")
 
 
-def replace_device(module: ModuleOp, index: int, target: str) -> None:
-    """Replaces the target of a device of a module, and the names of devices that change. ArgumentError for a position
-    that the module does not have."""
+def replace_device(module: ModuleOp, index: int, target: str, scope: str = GLOBAL) -> None:
+    """Replaces the target and the memory scope of a device of a module, and the names of devices that change.
+    ArgumentError for a position that the module does not have."""
     before, targets = device_names(module), targets_in(module.attributes.get(DEVICES))
     if not 0 <= index < len(targets):
         raise ArgumentError(f"device {index}, expected one of the {len(targets)} devices of the module")
-    targets[index] = target
-    module.attributes[DEVICES] = string_array(targets)
+    scopes = memory_scopes(module)
+    targets[index], scopes[index] = target, scope
+    state_devices(module, targets, scopes)
     names = dict(zip(before, device_names(module), strict=True))
     for op in module.walk():
         if isinstance(op, _Placement):

@@ -231,11 +231,11 @@ def _require_sizes_of_block(block: Block, known: set[str]) -> None:
     for op in block.ops:
         if isinstance(op, MatchCastOp):
             known.update(names_bound_by(op.output.type))
-        for result in op.results:
-            _require_sizes(result.type, known, op.name)
         for region in op.regions:
             is_branch = len(op.regions) > 1
             _require_sizes_of_block(region.block, set(known) if is_branch else known)
+        for result in op.results:
+            _require_sizes(result.type, known, op.name)
 
 
 def _require_sizes(type: Attribute, known: set[str], what: str, exact: bool = True) -> None:

@@ -61,8 +61,9 @@ for _name in (
 ).split():
     _add(_name, _name, "x")
 for _name in (
-    "add subtract multiply divide floor_divide mod floor_mod maximum minimum power left_shift right_shift bitwise_and"
-    " bitwise_or bitwise_xor logical_and logical_or logical_xor equal not_equal less less_equal greater greater_equal"
+    "add subtract multiply divide floor_divide mod floor_mod maximum minimum power atan2 left_shift right_shift"
+    " bitwise_and bitwise_or bitwise_xor logical_and logical_or logical_xor equal not_equal less less_equal greater"
+    " greater_equal"
 ).split():
     _add(_name, _name, "x1 x2")
 for _name in "sum prod max min mean variance".split():
@@ -138,6 +139,7 @@ _add(
     "data rois",
     "pooled_size spatial_scale sample_ratio aligned layout mode",
 )
+_add("vision.roi_pool", "vision.roi_pool", "data rois", "pooled_size spatial_scale layout")
 _add("quantize", "qnn.quantize", "data scale zero_point", "axis out_dtype", ties="even")
 _add("dequantize", "qnn.dequantize", "data scale zero_point", "axis out_dtype")
 for _rank in (2, 3):

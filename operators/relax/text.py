@@ -63,8 +63,9 @@ def function_lines(
 def _device_lines(module: ModuleOp) -> list[str]:
     """The lines that declare the devices of a module."""
     targets = targets_in(module.attributes.get(DEVICES))
-    numbers = [name.rpartition(":")[2] for name in device_names(module)]
-    items = [f"I.vdevice({_target_text(target)}, {n})" for target, n in zip(targets, numbers, strict=True)]
+    names = [name.split(":") for name in device_names(module)]
+    parts = [", ".join([name[1], *map(string_literal, name[2:])]) for name in names]
+    items = [f"I.vdevice({_target_text(target)}, {part})" for target, part in zip(targets, parts, strict=True)]
     return [f'I.module_global_infos({{"vdevice": [{", ".join(items)}]}})', ""] if items else []
 
 

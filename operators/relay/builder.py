@@ -24,7 +24,8 @@ class RelayBuilder:
     """Inserts ops at a point of a graph.
 
     point: the insertion point, or the block at whose end to insert.  constants: the arrays of the module by name, to
-    which the builder adds the arrays of constants.  location: the source location of inserted ops.
+    which the builder adds the arrays of constants.  location: the source location of inserted ops.  size_names: names
+    of sizes that a new size must not have.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class RelayBuilder:
         self.point = InsertPoint.at_end(point) if isinstance(point, Block) else point
         self.constants = {} if constants is None else constants
         self.location = location or UnknownLoc()
+        self.size_names: set[str] = set()
 
     def insert(self, op: OpT) -> OpT:
         """Insert an op at the insertion point."""

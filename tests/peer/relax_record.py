@@ -70,6 +70,8 @@ def operators() -> Iterator[Case]:
     yield from shapes()
     yield from places()
     yield from networks()
+    yield from data_sizes()
+    yield from boxes()
 
 
 def shapes() -> Iterator[Case]:
@@ -147,6 +149,79 @@ def places() -> Iterator[Case]:
     yield "collapse_sum_like", R.collapse_sum_like, [tensor([2, 3, 4]), tensor([3, 1])]
     yield "nll_loss", R.nn.nll_loss, [rows, tensor([5], "index")]
     yield "nll_loss_sum", lambda p, t, w: R.nn.nll_loss(p, t, w, "sum"), [rows, tensor([5], "index"), tensor([4])]
+
+
+def data_sizes() -> Iterator[Case]:
+    """Operators with results of sizes that only data determines."""
+    for shape in ([3, 4], [5]):
+        yield f"nonzero_{len(shape)}", R.nonzero, [tensor(shape, "index")]
+        yield f"unique_{len(shape)}", lambda x: R.unique(x), [tensor(shape, "index")]
+    yield "unique_unsorted", lambda x: R.unique(x, False, True, True, True), [tensor([7], "index")]
+    yield "unique_axis", lambda x: R.unique(x, True, True, False, True, axis=1), [tensor([2, 9], "index")]
+    yield "sums_of_nonzero", lambda x: R.sum(R.nonzero(x), [1]), [tensor([3, 4], "index")]
+    yield "to_shape", lambda x, y: R.reshape(y, R.tensor_to_shape(R.add(x, x))), [tensor([2], "two"), tensor([16])]
+    bounds = [tensor([2], "index")] * 2
+    yield (
+        "dynamic_slice",
+        lambda x, a, b: R.dynamic_strided_slice(x, a, R.add(a, b), R.ones_like(a)),
+        [tensor([6, 7]), *bounds],
+    )
+    rows = tensor([5, 4])
+    pair = [tensor([6], "index"), tensor([6], "index")]
+    for accumulate in (False, True):
+        yield (
+            f"index_put_{accumulate}",
+            lambda x, i, j, v, a=accumulate: R.index_put(x, (i, j), v, a),
+            [rows, *pair, tensor([6])] if accumulate else [rows, *[tensor([1], "index")] * 2, tensor([1])],
+        )
+    yield "slice_scatter", lambda x, y: R.slice_scatter(x, y, 1, 5, 2, 0), [rows, tensor([2, 4])]
+    yield "slice_scatter_last", lambda x, y: R.slice_scatter(x, y, 0, 2, 1, 1), [rows, tensor([5, 2])]
+    for periodic in (False, True):
+        yield (
+            f"hamming_{periodic}",
+            lambda x, p=periodic: R.add(x, R.hamming_window(6, p, 0.54, 0.46, F)),
+            [tensor([6])],
+        )
+    yield "no_grad", lambda x: R.grad.no_grad(R.grad.start_checkpoint(R.grad.end_checkpoint(x))), [rows]
+    yield "stop_lift", lambda x: R.add(R.builtin.stop_lift_params(x), x), [rows]
+
+
+def boxes() -> Iterator[Case]:
+    """Operators on regions of images and boxes with scores."""
+    many, image = tensor([2, 24, 6], "boxes"), tensor([1, 2, 5, 6])
+    yield "valid_counts", lambda x: R.vision.get_valid_counts(x, 0.3), [many]
+    yield "valid_counts_any", lambda x: R.vision.get_valid_counts(x, 0.1, -1, 1), [many]
+
+    def suppressed(x: Any, **options: Any) -> Any:
+        counts = R.vision.get_valid_counts(x, 0.2)
+        return R.vision.non_max_suppression(counts[1], counts[0], counts[2], **options)
+
+    for name, options in {
+        "nms": {},
+        "nms_force": {"force_suppress": True, "iou_threshold": 0.3},
+        "nms_few": {"max_output_size": 3, "top_k": 12},
+        "nms_data": {"return_indices": False},
+        "nms_bottom": {"return_indices": False, "invalid_to_bottom": True, "id_index": -1},
+        "nms_soft": {"soft_nms_sigma": 0.5, "score_threshold": 0.25, "iou_threshold": 0.6},
+        "nms_soft_few": {"soft_nms_sigma": 0.3, "max_output_size": 4, "return_indices": False},
+    }.items():
+        yield name, lambda x, o=options: suppressed(x, **o), [many]
+    corners, scores = tensor([2, 12, 4], "corners"), tensor([2, 3, 12])
+    limits = relax.const(4, "int64"), relax.const(0.4, F), relax.const(0.3, F)
+    yield "nms_all", lambda b, s: R.vision.all_class_non_max_suppression(b, s, *limits), [corners, scores]
+    yield (
+        "nms_all_rows",
+        lambda b, s: R.vision.all_class_non_max_suppression(b, s, *limits, "tensorflow"),
+        [corners, scores],
+    )
+    yield "roi_pool", lambda x, r: R.vision.roi_pool(x, r, (2, 3), 0.5), [image, tensor([4, 5], "regions")]
+    operands = [tensor([2, 3, 5]), tensor([2, 20]), tensor([1, 5, 4], "corners")]
+    yield "multibox", R.vision.multibox_transform_loc, operands
+    yield (
+        "multibox_clip",
+        lambda c, x, a: R.vision.multibox_transform_loc(c, x, a, True, 0.4, (0.1, 0.1, 0.2, 0.2), False, False),
+        operands,
+    )
 
 
 def x2() -> Any:
@@ -236,7 +311,7 @@ def build_case(build: Build, operands: list[Any], symbolic: bool) -> tuple[Any, 
     rng, sizes = np.random.default_rng(0), {"n": tvm.tirx.Var("n", "int64")} if symbolic else {}
     params, arguments = [], []
     for n, (shape, kind) in enumerate(operands):
-        dtype = {"index": "int64", "positive": F}.get(kind, kind)
+        dtype = _DTYPES.get(kind, kind)
         named = renamed(shape) if symbolic else shape
         params.append(relax.Var(f"x{n}", relax.TensorType([sizes.get(d, d) for d in named], dtype)))
         arguments.append(argument(rng, shape, kind))
@@ -246,6 +321,10 @@ def build_case(build: Build, operands: list[Any], symbolic: bool) -> tuple[Any, 
             result = builder.emit_output(builder.emit(build(*params)))
         builder.emit_func_output(result)
     return builder.get(), arguments
+
+
+_DTYPES = {"index": "int64", "two": "int64", **dict.fromkeys(("positive", "boxes", "corners", "regions"), F)}
+"""The data types of kinds of arguments."""
 
 
 def argument(rng: Any, shape: Any, kind: str) -> Any:
@@ -258,6 +337,16 @@ def argument(rng: Any, shape: Any, kind: str) -> Any:
             return rng.integers(1, 9, shape).astype("int32")
         case "positive":
             return rng.uniform(0.5, 1, shape).astype(F)
+        case "two":
+            return np.full(shape, 2, "int64")
+        case "corners":
+            first = rng.uniform(0, 0.6, (*shape[:-1], 2))
+            return np.concatenate([first, first + rng.uniform(0.1, 0.4, first.shape)], -1).astype(F)
+        case "boxes":
+            kinds, scores = rng.integers(-1, 3, (*shape[:-1], 1)), rng.uniform(0, 1, (*shape[:-1], 1))
+            return np.concatenate([kinds, scores, argument(rng, (*shape[:-1], 4), "corners")], -1).astype(F)
+        case "regions":
+            return np.concatenate([np.zeros((shape[0], 1)), rng.integers(-2, 14, (shape[0], 4))], -1).astype(F)
         case _:
             return rng.uniform(0.1, 0.9, shape).astype(kind)
 

@@ -22,6 +22,7 @@ from ...backends.runtime import register_func
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...operators import relax
+from ...operators.relax.devices import GLOBAL, device_names, state_devices
 from ...operators.relax.types import names_bound_by, names_in, tensor, tuple_type
 from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
 from ...operators.relay.bounds import SIZE_BOUNDS, bounds_attribute
@@ -43,7 +44,8 @@ class RandomProgram:
 @st.composite
 def relax_programs(draw: Draw, most: int = 12) -> RandomProgram:
     """Programs of up to `most` operators, with symbolic sizes, upper bounds of some, dataflow regions, branches, calls
-    of packed functions, of kernels and of functions, tuples, and values of partly known type that are cast.
+    of packed functions, of kernels and of functions, tuples, values of partly known type that are cast, and values on
+    several devices.
     """
     graph = draw(graphs(most=most))
     expected = interpret_graph(graph.module, graph.inputs)
@@ -52,6 +54,8 @@ def relax_programs(draw: Draw, most: int = 12) -> RandomProgram:
         _bound_sizes(draw, program, graph.inputs)
     if draw(st.booleans()):
         program = apply_passes(program, "relax-inline-dataflow")
+    if not draw(st.integers(0, 2)):
+        state_devices(program.op, ["llvm"] * len(DEVICES), [GLOBAL] * len(DEVICES))
     disguise = _Disguise(draw, program)
     for op in [op for op in program.op.walk() if isinstance(op, OperatorOp)]:
         draw(st.sampled_from(_WAYS))(disguise, op)
@@ -214,6 +218,30 @@ def _hide(disguise: _Disguise, op: OperatorOp) -> None:
     op.operands[0] = cast.output
 
 
+DEVICES = ("llvm:0", "llvm:1")
+"""The devices of programs with several."""
+
+
+def _move(disguise: _Disguise, op: OperatorOp) -> None:
+    """The operator is on another device than its operands and its readers, if the program has several devices."""
+    if len(device_names(disguise.module.op)) < 2:
+        return
+    for n, arg in enumerate(op.args):
+        copy = relax.ToVdeviceOp(arg, DEVICES[1])
+        disguise.insert(copy, op)
+        op.operands[n] = copy.output
+    for output in op.outputs:
+        uses = list(output.uses)
+        back: relax.ToVdeviceOp | relax.HintOnDeviceOp = relax.ToVdeviceOp(output, DEVICES[0])
+        Rewriter.insert_op(back, InsertPoint.after(op))
+        if disguise.draw(st.booleans()):
+            hint = relax.HintOnDeviceOp(back.output, DEVICES[0])
+            Rewriter.insert_op(hint, InsertPoint.after(back))
+            back = hint
+        for use in uses:
+            use.operation.operands[use.index] = back.output
+
+
 NEGATED = 2
 """The number of calls in place that negate a tensor: an even number restores it."""
 
@@ -282,4 +310,4 @@ def _negation_kernel(name: str, dtype: str, rank: int) -> Operation:
     return parse_tvmscript(_negation_text(name, dtype, rank)).functions[name].clone()
 
 
-_WAYS = (_keep, _keep, _keep, _destination, _pure, _function, _hide, _in_place)
+_WAYS = (_keep, _keep, _keep, _destination, _pure, _function, _hide, _in_place, _move)

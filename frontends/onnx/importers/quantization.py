@@ -85,7 +85,8 @@ def dequantize_linear(call: Call) -> ModelTensor:
     if is_plain and scale.dtype == "float32" and x.dtype in _NARROW:
         zero = call.builder.scalar_constant(0, x.dtype) if zero is None else zero
         parameters = [each if _is_vector(each) else call.builder.reshape(each, []) for each in (scale, zero)]
-        return call.op("qnn.dequantize", x, *parameters, axis=normalized_axis(axis, x.rank) if x.rank else -1)
+        along = normalized_axis(axis, x.rank) if any(map(_is_vector, parameters)) else -1
+        return call.op("qnn.dequantize", x, *parameters, axis=along)
     placed = None if zero is None else broadcast_parameter(call, zero, x, axis)
     result = dequantize_tensor(call, x, broadcast_parameter(call, scale, x, axis), placed)
     code = call.integer("output_dtype")

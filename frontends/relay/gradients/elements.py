@@ -138,6 +138,13 @@ def _power(node: Call, grad: Any) -> Sequence[Expr | None]:
     return _pair(node, grad * rhs * call("power", lhs, rhs - number(1, rhs)), grad * node * call("log", lhs))
 
 
+@rule("atan2")
+def _atan2(node: Call, grad: Any) -> Sequence[Expr | None]:
+    y, x = node.args
+    scaled = grad / (x * x + y * y)
+    return _pair(node, scaled * x, -(scaled * y))
+
+
 @rule("maximum", "minimum")
 def _extreme(node: Call, grad: Any) -> Sequence[Expr | None]:
     lhs, rhs = node.args

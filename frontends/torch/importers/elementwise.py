@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ...models.elementwise import nan_propagating_extreme, remainder
@@ -219,24 +217,7 @@ def _multiplied_power(call: Call, base: ModelTensor, exponent: int) -> ModelTens
 @aten("atan2.default")
 def atan2(call: Call) -> ModelTensor:
     """The angle of the point (x, y), from -pi to pi; the sign of a zero counts."""
-    y, x = (call.operand(name, call.result_dtype) for name in ("self", "other"))
-    both = call.op("logical_and", call.op("isinf", x), call.op("isinf", y))
-    x, y = (call.op("where", both, call.op("sign", each), each) for each in (x, y))
-    number = call.builder.scalar_constant
-    half = call.op("where", _is_negative(call, y), number(-math.pi / 2, x.dtype), number(math.pi / 2, x.dtype))
-    inner = call.op("atan", call.op("divide", y, x))
-    left = call.op("add", inner, call.scalar("multiply", half, 2))
-    angle = call.op("where", _is_negative(call, x), left, inner)
-    zero = call.scalar("equal", x, 0)
-    angle = call.op("where", zero, half, angle)
-    flat = call.op("where", _is_negative(call, x), call.scalar("multiply", half, 2), y)
-    return call.op("where", call.op("logical_and", zero, call.scalar("equal", y, 0)), flat, angle)
-
-
-def _is_negative(call: Call, x: ModelTensor) -> ModelTensor:
-    """Whether the sign of each element is negative, also of zeros."""
-    inverse = call.op("divide", call.builder.scalar_constant(1, x.dtype), x)
-    return call.op("logical_or", call.scalar("less", x, 0), call.scalar("less", inverse, 0))
+    return call.op("atan2", *(call.operand(name, call.result_dtype) for name in ("self", "other")))
 
 
 @aten("maximum.default", "minimum.default")

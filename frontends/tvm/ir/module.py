@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
@@ -14,12 +15,11 @@ from ....core.errors import ArgumentError, OptionError, StepwellError, Unsupport
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
-from ....dialects.tir.base import string_array
 from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
 from ....operators.relax import FuncOp as ProgramFuncOp
-from ....operators.relax.devices import DEVICES, device_names, targets_in
+from ....operators.relax.devices import DEVICES, device_names, state_devices, targets_in
 from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
@@ -148,19 +148,22 @@ class IRModule(Module):
     def global_infos(self) -> dict[str, list[VDevice]]:
         """The devices of the module, `{"vdevice": [...]}`; empty without devices."""
         targets = targets_in(self.op.attributes.get(DEVICES))
-        numbers = [VDevice.of_name(name).vdevice_id for name in device_names(self.op)]
-        return {"vdevice": list(map(VDevice, targets, numbers))} if targets else {}
+        named = [VDevice.of_name(name) for name in device_names(self.op)]
+        devices = [replace(device, target=target) for device, target in zip(named, targets, strict=True)]
+        return {"vdevice": devices} if devices else {}
 
     def update_global_info(self, name: str, global_info: Sequence[VDevice]) -> None:
         """Replaces the devices of the module. name: `vdevice`, UnsupportedError for another one.  ArgumentError for
         devices that are not numbered in order within their kinds."""
         if name != "vdevice":
             raise UnsupportedError(f"global info {name!r}, expected 'vdevice'")
-        devices = ModuleOp([], {DEVICES: string_array(str(each.target) for each in global_info)})
+        targets, scopes = [str(each.target) for each in global_info], [each.memory_scope for each in global_info]
+        devices = ModuleOp([])
+        state_devices(devices, targets, scopes)
         given, expected = [each.__tvmscript__.name for each in global_info], device_names(devices)
         if given != expected:
             raise ArgumentError(f"devices {', '.join(given)}, expected {', '.join(expected)}")
-        self.op.attributes[DEVICES] = devices.attributes[DEVICES]
+        state_devices(self.op, targets, scopes)
 
     @staticmethod
     def from_graphs(functions: Mapping[str, Function]) -> IRModule:

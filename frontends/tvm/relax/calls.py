@@ -16,6 +16,7 @@ from ....core.errors import ArgumentError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
 from ....operators.relax.functions import sizes_of_call
+from ....operators.relax.packed_words import known_tensor
 from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spelling_of_word
 from ....operators.relax.types import substitute
 from ...relay.expr import GlobalVar
@@ -107,8 +108,9 @@ def to_vdevice(data: Expr, dst_vdevice: VDevice | Device | str) -> Call:
 
 def hint_on_device(data: Expr, dst_vdevice: VDevice | Device | str, memory_scope: str = "global") -> Call:
     """A tensor on a device of the module, to which `relax-realize-devices` copies it if it is on another one.
-    ArgumentError for another value than a device, UnsupportedError for a memory scope."""
-    device = replace(VDevice.of_name(name_of_device(dst_vdevice)), memory_scope=memory_scope)
+    ArgumentError for another value than a device."""
+    device = VDevice.of_name(name_of_device(dst_vdevice))
+    device = device if memory_scope == "global" else replace(device, memory_scope=memory_scope)
     return Call(Op.get("relax.hint_on_device"), [data], {"dst_vdevice": device})
 
 
@@ -230,7 +232,7 @@ def _argument(writer: Writer, value: Any) -> Any:
 def _fields(writer: Writer, value: SSAValue) -> Any:
     """A tensor, or the list of the fields of a tuple."""
     if not isinstance(value.type, TupleType):
-        return value
+        return known_tensor(writer, value) or value
     return [writer.field(value, n) for n in range(len(value.type.types.data))]
 
 

@@ -134,11 +134,12 @@ def RealizeVDevice() -> FunctionalPass:
 
 
 def UpdateVDevice(new_vdevice: VDevice, index: int) -> FunctionalPass:
-    """Replaces the device of a module at a position. ArgumentError for a position that the module does not have."""
+    """Replaces the device of a module at a position, with its memory scope. ArgumentError for a position that the
+    module does not have."""
 
     def update(mod: IRModule, ctx: PassContext) -> IRModule:
         result = IRModule(mod.op.clone(), mod.constants)
-        replace_device(result.op, index, str(new_vdevice.target))
+        replace_device(result.op, index, str(new_vdevice.target), new_vdevice.memory_scope)
         return result
 
     return FunctionalPass(update, PassInfo(0, "UpdateVDevice"))

@@ -37,7 +37,7 @@ class Writer(RelayBuilder):
     def inside(self, block: Block) -> Writer:
         """A writer of a nested block, which knows the variables of this one."""
         writer = type(self)(block, self.constants, self.values, self.functions)
-        writer.stated = self.stated
+        writer.stated, writer.size_names = self.stated, self.size_names
         return writer
 
     def value_of(self, var: Var) -> SSAValue:

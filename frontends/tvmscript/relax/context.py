@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from ....core.diagnostics import Span
-from ....core.errors import SizeError, UnsupportedError
+from ....core.errors import SizeError
 from ....dialects.tir.builder import OpT
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, SizeVar
@@ -131,6 +131,7 @@ class RelaxContext(ElaborationContext):
 
     def size_variable(self, name: str) -> SizeVar:
         """The size called `name`, declared on first use."""
+        self.graph.size_names.add(name)
         return self.sizes.setdefault(name, SizeVar(name))
 
     def size(self, value: Value, span: Span) -> Size:
@@ -193,10 +194,7 @@ class RelaxContext(ElaborationContext):
         if isinstance(given, int) and not isinstance(given, bool):
             name = names[given] if 0 <= given < len(names) else f"vdevice:{given}"
         else:
-            try:
-                name = device_name(given)
-            except UnsupportedError as error:
-                raise span.error(str(error)) from None
+            name = device_name(given)
         if name is None:
             raise span.error(f"expected a device, got {describe_value(given)}")
         if name not in names:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from ....core.diagnostics import Span
@@ -14,6 +13,7 @@ from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr
 from ....operators.definition import UnknownOperatorError
 from ....operators.relax import ShapeType, TupleOp
+from ....operators.relax.packed_words import known_tensor
 from ....operators.relax.spelling import all_words, build_word
 from ....operators.relax.types import is_tensor
 from ..values import Metadata, RelaxValue, Value, Word, python_number
@@ -45,9 +45,9 @@ def _argument(context: RelaxContext, name: str, value: Value, span: Span) -> obj
         case RelaxValue() if isinstance(value.value.type, ShapeType):
             return tuple(context.shape(value, span))
         case RelaxValue() if isinstance(value.value.owner, TupleOp):
-            return [_tensor(name, each, span) for each in value.value.owner.values]
+            return [_tensor(context, name, each, span) for each in value.value.owner.values]
         case RelaxValue():
-            return _tensor(name, value.value, span)
+            return _tensor(context, name, value.value, span)
         case PrimExpr():
             return context.size(value, span)
         case tuple() | list():
@@ -60,12 +60,13 @@ def _argument(context: RelaxContext, name: str, value: Value, span: Span) -> obj
             return python_number(value)
 
 
-def _tensor(name: str, value: SSAValue, span: Span) -> SSAValue:
-    if not isinstance(value.type, TensorType):
-        what = "a tensor of known shape and data type, as R.match_cast gives"
+def _tensor(context: RelaxContext, name: str, value: SSAValue, span: Span) -> SSAValue:
+    known = known_tensor(context.at(span), value)
+    if known is None:
+        what = "a tensor of known rank and data type, as R.match_cast gives"
         got = "one of which a part is known" if is_tensor(value.type) else f"a value of type {value.type}"
         raise span.error(f"R.{name}: expected {what}, got {got}")
-    return value
+    return known
 
 
 def _reader(name: str) -> Reader:

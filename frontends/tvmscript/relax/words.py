@@ -41,6 +41,7 @@ from ..values import (
     Value,
     VirtualDevice,
     describe_value,
+    device_name,
     python_number,
 )
 from ..vocabulary import RELAX_WORDS, ReaderT, word
@@ -162,9 +163,10 @@ def _device(context: RelaxContext, span: Span, device_type: Value, index: Value)
 def _hint_on_device(
     context: RelaxContext, span: Span, data: Value, dst_vdevice: Value, memory_scope: Value = "global"
 ) -> Value:
-    if memory_scope != "global":
-        raise span.error(f"R.hint_on_device: memory scope {memory_scope!r} is not supported, expected 'global'")
-    op = HintOnDeviceOp(context.relax_value(data, span), context.device(dst_vdevice, span))
+    scope, given = context.string(memory_scope, span, "the memory scope"), python_number(dst_vdevice)
+    if scope != "global" and (name := device_name(given)) is not None:
+        given = f"{name}:{scope}"
+    op = HintOnDeviceOp(context.relax_value(data, span), context.device(given, span))
     return RelaxValue(context.insert(op, span).output)
 
 
@@ -334,9 +336,33 @@ def _packed_argument(context: RelaxContext, value: Value, span: Span) -> SSAValu
     value = python_number(value)
     if isinstance(value, str):
         return context.insert(StringOp(value), span).output
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return context.insert(PrimValueOp(prim(value)), span).output
+    if isinstance(value, int | float):
+        return context.insert(PrimValueOp(prim(int(value) if isinstance(value, bool) else value)), span).output
     return context.relax_value(value, span)
+
+
+@_word("print")
+def _print(context: RelaxContext, span: Span, *values: Value, format: Value = "") -> Value:
+    return _call_effect(context, span, "relax.run.print", [format, *values])
+
+
+@_word("assert_op")
+def _assert(
+    context: RelaxContext, span: Span, condition: Value, format_args: Value = None, *others: Value, format: Value = ""
+) -> Value:
+    items = [] if format_args is None else format_args if isinstance(format_args, list | tuple) else [format_args]
+    return _call_effect(context, span, "relax.run.assert_op", [condition, format, *items, *others])
+
+
+def _call_effect(context: RelaxContext, span: Span, name: str, arguments: Sequence[Value]) -> Value:
+    """A call of a packed function for its effect."""
+    operands = [_packed_argument(context, arg, span) for arg in arguments]
+    return RelaxValue(context.insert(CallPackedOp(name, operands, ObjectType()), span).output)
+
+
+@_word("null_value")
+def _null_value(context: RelaxContext, span: Span) -> Value:
+    return RelaxValue(context.insert(CallPurePackedOp("vm.builtin.null_value", [], ObjectType()), span).output)
 
 
 def _type_of_packed(context: RelaxContext, given: Value, span: Span) -> Attribute:

@@ -133,7 +133,7 @@ def test_a_program_of_tvm_is_read() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('"llvm:0:global")\n', '"llvm:0:texture")\n', "memory scope 'texture' of device 'llvm:0:texture'"),
+        ('"llvm:0:global")\n', '"llvm:0:texture")\n', "device 'llvm:0:texture', expected one of the module: llvm:0"),
         ("device_type=2", "device_type=7", "R.device: device type 7, expected one of 1, 2, 12"),
         ("index=0", 'index="a"', "expected two numbers, R.device(2, 0)"),
         ("index=0", "index=1", "device 'cuda:1', expected one of the module: llvm:0, cuda:0"),
@@ -268,7 +268,11 @@ def main(x: {TYPE}):
             f"sinfo_args={TYPE[:-1]}, 'llvm')",
             "a value on cuda-emulated:0, expected it on",
         ),
-        ('I.vdevice("GPU", 0)', 'I.vdevice("GPU", 0, "texture")', "memory scope 'texture' is not supported"),
+        (
+            'I.vdevice("GPU", 0)',
+            'I.vdevice("GPU", 0, "texture")',
+            "expected one of the module: llvm:0, cuda-emulated:0:texture",
+        ),
         ('I.vdevice("GPU", 0)', 'I.vdevice("tpu", 0)', "tpu"),
         ('{"vdevice": [', '{"other": [', "expected vdevice"),
     ],
@@ -298,8 +302,57 @@ def test_a_device_is_replaced_under_the_names_of_tvm() -> None:
     mod.verify()
     with pytest.raises(ArgumentError, match="device 2, expected one of the 2 devices"):
         relax.transform.UpdateVDevice(VDevice("cuda"), 2)(mod)
-    with pytest.raises(UnsupportedError, match="memory scope 'texture'"):
-        VDevice("cuda", 0, "texture")
+
+
+SCOPED = """
+@I.ir_module
+class Scoped:
+    I.module_global_infos(
+        {"vdevice": [I.vdevice("llvm"), I.vdevice("cuda", 0), I.vdevice("cuda", 0, "global.texture")]}
+    )
+
+    @R.function
+    def main(x: R.Tensor((8,), "float32"), w: R.Tensor((8,), "float32", "cuda:0:global.texture")):
+        a = R.to_vdevice(R.exp(x), "cuda:0:global")
+        b = R.to_vdevice(a, "vdevice:2")
+        c: R.Tensor((8,), "float32", "cuda:0:global.texture") = R.add(b, w)
+        d = R.hint_on_device(c, R.device(2, 0), "global")
+        return R.hint_on_device(d, "llvm")
+"""
+"""A program with two memory scopes of one device."""
+
+
+def test_memory_scopes_are_read_and_printed_and_no_target_has_them() -> None:
+    mod = parse_tvmscript(SCOPED)
+    for style in ("classic", "0.27"):
+        script = mod.script(style)
+        assert 'I.vdevice("cuda", 0), I.vdevice("cuda", 0, "global.texture")' in script
+        assert '"cuda:0:global.texture")' in script
+        assert parse_tvmscript(script).script(style) == script
+    assert 'memory_scopes = ["global", "global", "global.texture"]' in str(mod)
+    parse_mlir(str(mod)).verify()
+    realized = relax.transform.RealizeVDevice()(IRModule(mod.op))
+    assert 'R.to_vdevice(c, "cuda:0")' in realized.script()
+    with pytest.raises(UnsupportedError, match=r"device 'cuda:0:global.texture': memory scope 'global.texture', which"):
+        build_relax(realized)
+    with pytest.raises(ParseError, match=r"values on cuda:0 and cuda:0:global.texture, expected one device"):
+        parse_tvmscript(SCOPED.replace("R.add(b, w)", "R.add(a, w)"))
+
+
+def test_memory_scopes_under_the_names_of_tvm() -> None:
+    devices = [VDevice("llvm"), VDevice("cuda"), VDevice("cuda", 0, "global.texture")]
+    mod = IRModule(parse_tvmscript(SCOPED).op)
+    assert mod.global_infos == {"vdevice": devices}
+    assert mod["main"].params[1].struct_info.vdevice == devices[2]
+    again = IRModule(parse_tvmscript(SCOPED).op)
+    again.update_global_info("vdevice", devices)
+    assert again.script() == mod.script()
+    updated = relax.transform.UpdateVDevice(VDevice("cuda", 0, "global.texture-weight"), 2)(mod)
+    assert '"cuda:0:global.texture-weight")' in updated.script()
+    assert '"cuda:0:global.texture")' not in updated.script()
+    back = relax.transform.UpdateVDevice(VDevice("cuda-emulated"), 2)(mod)
+    assert back.global_infos["vdevice"][2] == VDevice("cuda-emulated")
+    assert "memory_scopes" not in str(back)
 
 
 def built(target: str, info: relax.StructInfo | None = None) -> IRModule:
@@ -357,8 +410,8 @@ def test_errors_of_built_devices() -> None:
         built("cuda", relax.TensorStructInfo((8,), vdevice="cuda:1"))
     with pytest.raises(ArgumentError, match="1, expected a device"):
         relax.TensorStructInfo((8,), vdevice=1)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(UnsupportedError, match="memory scope 'texture'"):
-        relax.op.hint_on_device(relax.const(1.0), "cuda", "texture")
+    hint = relax.op.hint_on_device(relax.const(1.0), "cuda", "texture")
+    assert hint.attrs.dst_vdevice == VDevice("cuda", 0, "texture")
     with pytest.raises(UnsupportedError, match="global info 'mesh', expected 'vdevice'"):
         IRModule().update_global_info("mesh", [])
     with pytest.raises(ArgumentError, match="devices cuda:1, expected cuda:0"):

@@ -135,6 +135,15 @@ def test_a_scale_for_each_block_of_a_vector() -> None:
     np.testing.assert_array_equal(got, x * np.repeat(arrays["s"], 3))
 
 
+@pytest.mark.parametrize("shape", [(), (5,), (2, 3)])
+def test_one_scale_has_no_axis(shape: tuple[int, ...]) -> None:
+    """The default axis 1 is of vectors of scales alone."""
+    arrays = {"x": integers(*shape), "scale": SCALE, "zero": np.uint8(9)}
+    node = helper.make_node("DequantizeLinear", list(arrays), ["result"])
+    expected = (arrays["x"].astype("float32") - 9) * SCALE
+    np.testing.assert_array_equal(run(node, arrays, ("x",), TensorProto.FLOAT, 21), expected)
+
+
 def test_dequantized_products_are_products_of_integers() -> None:
     """A model in the form of `QuantizeLinear` and `DequantizeLinear`, whose weights stay integers."""
     a, w = integers(6, 40), integers(33, 40, dtype="int8")

@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from stepwell import ParseError, VirtualMachine, build_relax, parse_tvmscript, register_func
+from stepwell import ParseError, StepwellError, VirtualMachine, build_relax, parse_tvmscript, register_func
 from stepwell.operators import OPERATORS
 from stepwell.operators.relax import FuncOp
 from stepwell.operators.relax.spelling import SPELLINGS, all_words
@@ -121,6 +121,21 @@ EXPRESSIONS = {
     "R.quantize(x, R.const(0.5, 'float32'), R.const(3, 'uint8'), axis=1, out_dtype='uint8')": ["qnn.quantize"],
     "R.image.grid_sample(im, R.zeros((1, 2, 5, 5), 'float32'), align_corners=False)": ["zeros", "image.grid_sample"],
     "R.vision.roi_align(im, R.zeros((3, 5), 'float32'), (2, 2), 0.5, 2, aligned=True)": ["zeros", "vision.roi_align"],
+    "R.vision.roi_pool(im, R.zeros((3, 5), 'float32'), pooled_size=[2, 2], spatial_scale=0.5, layout='NCHW')": [
+        "zeros",
+        "vision.roi_pool",
+    ],
+    "R.atan2(x, v)": ["atan2"],
+    "R.add(R.nonzero(y), R.const(1, 'int64'))": ["add"],
+    "R.unique(x, True, True, False, False, 1)": [],
+    "R.unique(y)": [],
+    "R.vision.get_valid_counts(R.zeros((1, 5, 6), 'float32'), score_threshold=0.5)[1]": ["zeros"],
+    "R.index_put(v, (i,), R.zeros((2,), 'float32'), accumulate=True)": ["zeros", "stack", "scatter_nd"],
+    "R.slice_scatter(y, R.zeros((2, 6), 'float32'), 0, 4, 2, axis=0)": ["zeros", "scatter_elements"],
+    "R.add(v, R.hamming_window(4, True, 0.54, 0.46, dtype='float32'))": ["add"],
+    "R.grad.no_grad(R.builtin.stop_lift_params(R.exp(v)))": ["exp"],
+    "R.reshape(y, R.tensor_to_shape(i))": [],
+    "R.dynamic_strided_slice(y, i, i, i)": [],
     "R.zeros_like(x, 'int32')": ["zeros_like", "cast"],
     "R.full_like(x, R.const(2.5, 'float32'), dtype=None)": ["full_like"],
     "R.eye(4, 4, 1, dtype='float32')": ["eye"],
@@ -325,13 +340,67 @@ class Module:
     assert '(x: R.Tensor(("n", 4), dtype="float32")) -> R.Tensor(("2 * n", 4),' in parse_tvmscript(text).script()
 
 
+DATA_SIZES = """
+@R.function
+def main(x: R.Tensor(("n", 4), "float32"), o: R.Tensor(ndim=2, dtype="float32"), i: R.Tensor((2,), "int64")):
+    a = R.nonzero(x)
+    b = R.nonzero(R.abs(x))
+    with R.dataflow():
+        c = R.nonzero(x)
+        d = R.sum(c, axis=[1])
+        R.output(c, d)
+    e = R.reshape(R.add(o, o), R.tensor_to_shape(i))
+    f = R.unique(x, sorted=False, return_index=True, return_inverse=True, return_counts=True)
+    return a, b, c, d, e, f
+"""
+
+
+def test_sizes_that_data_determine_have_names_of_their_own() -> None:
+    """Those in a dataflow region too, which are known after it, and those of tensors of which a rank is known."""
+    mod = parse_tvmscript(DATA_SIZES)
+    x, o = np.array([[0, 1, 0, 2], [1, 0, 0, 3]], "float32"), np.ones((3, 4), "float32")
+    a, b, c, d, e, f = VirtualMachine(build_relax(mod))["main"](x, o, np.array([6, 2]))
+    for each in (a, b, c):
+        np.testing.assert_array_equal(each.numpy(), np.nonzero(x))
+    np.testing.assert_array_equal(d.numpy(), np.sum(np.nonzero(x), 1))
+    np.testing.assert_array_equal(e.numpy(), np.full((6, 2), 2, "float32"))
+    for got, expected in zip(f, ([0, 1, 2, 3], [0, 1, 3, 7], [0, 1, 0, 2, 1, 0, 0, 3], [4, 2, 1, 1]), strict=True):
+        np.testing.assert_array_equal(got.numpy(), expected)
+    with pytest.raises(StepwellError, match="reshape array of size 12"):
+        VirtualMachine(build_relax(mod))["main"](x, o, np.array([5, 2]))
+
+
+def test_values_are_printed_and_asserted(capsys: pytest.CaptureFixture[str]) -> None:
+    main = VirtualMachine(
+        build_relax(
+            parse_tvmscript("""
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
+    a = R.print(x, x, format=R.str("{} and {}"))
+    b = R.assert_op(c, (x,), format="no: {}")
+    return x
+""")
+        )
+    )["main"]
+    main(np.ones(2, "float32"), np.array(True))
+    assert capsys.readouterr().out == "[1. 1.] and [1. 1.]\n"
+    with pytest.raises(StepwellError, match="AssertionError: no: "):
+        main(np.ones(2, "float32"), np.array(False))
+
+
 ERRORS = {
+    "return R.unique(x, axis=2)": "unique: axis 2 of 2 dimensions",
+    "return R.tensor_to_shape(x)": "tensor_to_shape: float32['n', 4], expected int64 elements of a known number",
+    "return R.dynamic_strided_slice(x, i, i, v)": "dynamic_strided_slice: bounds of shape [4], expected [2]",
+    "return R.vision.get_valid_counts(x)": "vision.get_valid_counts: boxes of shape ['n', 4], expected 3 dimensions",
+    "return R.index_put(y, (i,), i)": "index_put: indices and values of shapes [[2], [2]], expected 2 indices of one shape",  # noqa: E501
+    "return R.slice_scatter(y, v, 0, 2, 1)": "slice_scatter: src of shape [4], expected [2, 6]",
     "return R.ad(x, x)": "R.ad is not supported, did you mean 'add'?",
     "return R.add(x)": "add: no argument 'x2', expected a tensor",
     "return R.add(x, x, x)": "add: 3 arguments, expected at most 2",
     "return R.add(x, x2=x, axis=1)": "add: no argument 'axis' (has: x1, x2)",
     "return R.add(x, y)": "add: shapes [n, 4] and [4, 6] do not go together",
-    "return R.add(o, x)": "R.add: expected a tensor of known shape and data type, as R.match_cast gives, got a value of type !relax.object",  # noqa: E501
+    "return R.add(o, x)": "R.add: expected a tensor of known rank and data type, as R.match_cast gives, got a value of type !relax.object",  # noqa: E501
     "return R.reshape(x, (m, n))": "reshape: shape ['n', 4] to ['m', 'n'], expected at most one new symbolic size",
     "return R.nn.softmax(x, axis='a')": "nn.softmax: axis = 'a', expected int",
     "return T.exp(x)": "T.exp has no place in a function of relax",

@@ -77,6 +77,7 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "reinterpret": bits(),
     **dict.fromkeys(("add", "subtract", "multiply", "maximum", "minimum"), binary_samples()),
     **dict.fromkeys(("divide", "floor_divide", "mod", "floor_mod"), binary_samples(nonzero=True)),
+    "atan2": binary_samples(FLOATS),
     "power": binary_samples(FLOATS, (0.25, 4), (-2, 2)),
     **dict.fromkeys(("left_shift", "right_shift"), binary_samples(INTEGERS, right=(0, 7))),
     **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor"), binary_samples(INTEGERS)),

@@ -28,6 +28,14 @@ def regions(draw: Draw) -> Sample:
 
 
 @st.composite
+def pooled_regions(draw: Draw) -> Sample:
+    """Images, and regions as of `regions`, for maxima."""
+    sample = draw(regions())
+    names = ("pooled_size", "spatial_scale", "layout")
+    return Sample(sample.operands, {name: sample.attributes[name] for name in names})
+
+
+@st.composite
 def deformed_windows(draw: Draw) -> Sample:
     """Images, and windows that reach over their borders."""
     dtype, groups = draw(st.sampled_from(FLOATS)), draw(st.integers(1, 2))
@@ -48,5 +56,6 @@ def deformed_windows(draw: Draw) -> Sample:
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "vision.roi_align": regions(),
+    "vision.roi_pool": pooled_regions(),
     "vision.deformable_patches": deformed_windows(),
 }
