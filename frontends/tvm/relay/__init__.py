@@ -14,6 +14,7 @@ from ..params import load_param_dict, save_param_dict
 from . import (
     adt,
     analysis,
+    annotation,
     backend,
     build_module,
     dataflow_pattern,
@@ -38,6 +39,7 @@ __all__ = [
     "ScopeBuilder",
     "adt",
     "analysis",
+    "annotation",
     "backend",
     "build",
     "build_config",

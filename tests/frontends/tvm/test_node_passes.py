@@ -1,0 +1,105 @@
+"""Passes of TVM on the nodes of graphs: their results have the nodes of TVM's, and the numbers of the graph."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell.frontends import tvm
+from stepwell.frontends.tvm import relay
+from stepwell.frontends.tvm.relay import transform
+from stepwell.frontends.tvm.relay.testing import run_opt_pass
+from stepwell.tools.testing.execution import interpret_graph
+
+
+def x(*shape: int, dtype: str = "float32") -> Any:
+    return relay.var("x", shape=shape, dtype=dtype)
+
+
+def both(expr: Any, opt_pass: Any, data: np.ndarray) -> tuple[str, Any, Any]:
+    """The text after a pass, and the results after and before it."""
+    func = relay.Function(relay.analysis.free_vars(expr), expr)
+    new = run_opt_pass(func, opt_pass)
+    (after,) = interpret_graph(tvm.IRModule.from_expr(new), [data])
+    (before,) = interpret_graph(tvm.IRModule.from_expr(func), [data])
+    return str(new.body), after, before
+
+
+NUMBERS = np.arange(-12, 12).reshape(1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda v: relay.reshape(relay.reshape(v, (6, -1)), (4, 6)), "reshape(%x, newshape=[4, 6])"),
+        (lambda v: relay.reverse_reshape(relay.reshape(v, (6, 4)), (-3,)), "reshape(%x, newshape=[24])"),
+        (lambda v: relay.transpose(relay.transpose(v, (0, 2, 3, 1)), (0, 3, 1, 2)), "%x"),
+        (lambda v: relay.layout_transform(relay.layout_transform(v, "NCHW", "NCHW2c"), "NCHW2c", "NHWC"), "transpose"),
+        (lambda v: relay.cast(relay.cast(v, "float64"), "float16"), 'cast(%x, dtype="float16")'),
+        (lambda v: relay.cast(relay.cast(v, "int8"), "float32"), "%0 = cast"),
+        (lambda v: relay.cast(relay.cast(relay.clip(v, 0, 9), "uint8"), "int32"), 'cast(%0, dtype="int32")'),
+        (lambda v: relay.cast(relay.cast(relay.clip(v, 0, 0.5), "uint8"), "float32"), 'dtype="uint8"'),
+        (lambda v: relay.zeros_like(v) + v, "%x"),
+        (lambda v: relay.full((relay.const(2.0)), (2, 1, 2, 3, 4)) * v, "full"),
+        (lambda v: (v + relay.const(2.0)) * relay.const(3.0) + relay.const(1.0), "add(%0, 7f)"),
+        (lambda v: relay.const(2.0) / relay.sqrt(relay.abs(v) + relay.const(1.0)), "rsqrt"),
+        (lambda v: v + v, "multiply(%x, 2f)"),
+        (lambda v: relay.collapse_sum_like(v, relay.ones((4,), "float32")), "collapse_sum_to(%x, shape=[4])"),
+    ],
+)
+def test_expressions_are_simplified(build: Any, text: str) -> None:
+    result, after, before = both(build(x(1, 2, 3, 4)), transform.SimplifyExpr(), NUMBERS.astype("float32"))
+    assert text in result
+    np.testing.assert_allclose(after, before, 1e-6)
+
+
+def test_squares_become_a_product_where_the_numbers_are_whole() -> None:
+    v, w = x(3, dtype="int32"), relay.var("y", shape=(3,), dtype="int32")
+    whole = relay.Function([v, w], v * v + relay.const(5) * v * w + relay.const(6) * w * w)
+    odd = relay.Function([v, w], v * v + v * w + w * w)
+    assert str(run_opt_pass(whole, transform.SimplifyExpr())).count("multiply") == 3
+    assert str(run_opt_pass(odd, transform.SimplifyExpr())).count("multiply") == 3
+    a, b = np.array([-3, 0, 7], "int32"), np.array([2, -5, 1], "int32")
+    (got,) = interpret_graph(tvm.IRModule.from_expr(run_opt_pass(whole, transform.SimplifyExpr())), [a, b])
+    np.testing.assert_array_equal(got, (a + 2 * b) * (a + 3 * b))
+
+
+def test_a_convolution_on_blocks_of_images_is_dilated() -> None:
+    weight = relay.const(np.arange(9, dtype="float32").reshape(3, 3, 1, 1) - 4)
+    parts = relay.nn.space_to_batch_nd(x(1, 5, 6, 1), [2, 3], [[2, 3], [3, 6]])
+    conv = relay.nn.conv2d(
+        parts, weight, channels=1, kernel_size=(3, 3), data_layout="NHWC", kernel_layout="HWIO", padding=0
+    )
+    data = np.arange(30, dtype="float32").reshape(1, 5, 6, 1)
+    whole = relay.nn.batch_to_space_nd(conv, [2, 3], [[0, 1], [1, 2]])
+    text, after, before = both(whole, transform.FlattenAtrousConv(), data)
+    assert "batch" not in text
+    assert "dilation=[2, 3]" in text
+    np.testing.assert_array_equal(after, before)
+    padded = relay.nn.space_to_batch_nd(x(1, 5, 6, 1), [2, 3], [[2, 3], [3, 6]], pad_value=1)
+    other = relay.nn.conv2d(padded, weight, channels=1, kernel_size=(3, 3), data_layout="NHWC", kernel_layout="HWIO")
+    text, _, _ = both(relay.nn.batch_to_space_nd(other, [2, 3], [[0, 1], [1, 2]]), transform.FlattenAtrousConv(), data)
+    assert "batch_to_space_nd" in text
+
+
+def test_constants_are_folded_where_the_graph_is_written() -> None:
+    one = relay.const(np.ones((1, 2), "float32"))
+    bound = relay.var("bound")
+    expr = relay.Let(bound, relay.concatenate([one, one], 0), x(2, 2) + bound * relay.const(3.0))
+    text, after, before = both(expr, transform.FoldConstant(), np.zeros((2, 2), "float32"))
+    assert "concatenate" not in text
+    assert "multiply" not in text
+    np.testing.assert_array_equal(after, before)
+    quantized = relay.qnn.dequantize(relay.const(np.ones(2, "int8")), relay.const(2.0), relay.const(0))
+    func = relay.Function([], quantized)
+    assert "dequantize" in str(run_opt_pass(func, transform.FoldConstant()))
+    assert "dequantize" not in str(run_opt_pass(func, transform.FoldConstant(fold_qnn=True)))
+
+
+def test_marks_of_devices_change_no_number() -> None:
+    marked = relay.annotation.on_device(relay.annotation.checkpoint(x(3)), "cpu", constrain_result=True)
+    copied = relay.op.device_copy(marked, "cpu", "cpu")
+    text, after, before = both(copied + relay.const(1.0), transform.InferType(), np.zeros(3, "float32"))
+    assert "on_device" in text
+    np.testing.assert_array_equal(after, np.ones(3, "float32"))
+    np.testing.assert_array_equal(before, after)
