@@ -16,8 +16,6 @@ from ....module import Module
 from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
-from ....transforms.relay.fold_constants import RelayFoldConstantsPass
-from ....transforms.relay.fold_scale_axis import RelayFoldScaleAxisPass
 from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ....transforms.relay.simplify import RelaySimplifyPass
@@ -42,6 +40,7 @@ from .padding import fold_padding
 from .parser import parse
 from .region_functions import partition_module
 from .regions import annotate_targets, merge_regions
+from .scales import fold_backward, fold_forward
 from .simplification import simplify
 from .types import type_of
 
@@ -117,9 +116,26 @@ def SimplifyExpr() -> FunctionalPass:
     return _on_typed("SimplifyExpr", 0, simplify)
 
 
+def ForwardFoldScaleAxis() -> FunctionalPass:
+    """Multiplies weights by the scales of their data; results may round differently."""
+    return _on_typed("ForwardFoldScaleAxis", 3, fold_forward)
+
+
+def BackwardFoldScaleAxis() -> FunctionalPass:
+    """Multiplies weights by the scales of their results; results may round differently."""
+    return _on_typed("BackwardFoldScaleAxis", 3, fold_backward)
+
+
 def FoldScaleAxis() -> FunctionalPass:
-    """Folds scaling of results into constant weights; results may round differently."""
-    return _pass("FoldScaleAxis", 3, lambda ctx: [RelayFoldScaleAxisPass(), RelayFoldConstantsPass()])
+    """Multiplies weights by the scales of their results, then by those of their data, and folds constants; results may
+    round differently."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        for change in (fold_backward, fold_forward, fold_constants):
+            mod = _with_types(on_graphs(change, _with_types(mod), is_normal=False))
+        return mod
+
+    return FunctionalPass(run, PassInfo(3, "FoldScaleAxis"))
 
 
 def EliminateCommonSubexpr(fskip: Callable[[Expr], bool] | None = None) -> FunctionalPass:

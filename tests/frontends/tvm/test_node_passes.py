@@ -9,6 +9,7 @@ from stepwell.frontends import tvm
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.relay import transform
 from stepwell.frontends.tvm.relay.testing import run_opt_pass
+from stepwell.operators import OPERATORS
 from stepwell.tools.testing.execution import interpret_graph
 
 
@@ -103,3 +104,53 @@ def test_marks_of_devices_change_no_number() -> None:
     assert "on_device" in text
     np.testing.assert_array_equal(after, np.ones(3, "float32"))
     np.testing.assert_array_equal(before, after)
+
+
+def scaled_convolution(layout: str, kernel: str, groups: int) -> tuple[Any, list[Any]]:
+    """A convolution between products with scales, sums and activations, and its arguments."""
+    rng = np.random.default_rng(3)
+    plain = {"data": (1, 4, 5, 5), "weight": (4, 1 if groups > 1 else 4, 3, 3), "channels": (1, 4, 1, 1)}
+
+    def array(kind: str, into: str) -> Any:
+        values = rng.integers(1, 5, plain[kind]).astype("float32") / 4
+        usual = "OIHW" if kind == "weight" else "NCHW"
+        return (
+            values
+            if into == usual
+            else OPERATORS["layout_transform"].reference(values, src_layout=usual, dst_layout=into)
+        )
+
+    data, weight, bias = array("data", layout), array("weight", kernel), array("channels", layout)
+    v, w, b = (relay.var(name, shape=each.shape) for name, each in zip("xwb", (data, weight, bias), strict=True))
+    before = relay.nn.relu(v * relay.const(array("channels", layout))) - b
+    attributes = {"channels": 4, "kernel_size": (3, 3), "groups": groups, "padding": 1}
+    conv = relay.nn.conv2d(before, w, data_layout=layout, kernel_layout=kernel, **attributes)
+    after = relay.const(array("channels", layout)) * relay.nn.relu(b + conv)
+    return relay.Function([v, w, b], after), [data, weight, bias]
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize(("layout", "kernel"), [("NCHW", "OIHW"), ("NHWC", "HWIO"), ("NCHW2c", "OIHW1i2o")])
+def test_scales_are_folded_into_weights(layout: str, kernel: str, groups: int) -> None:
+    func, arguments = scaled_convolution(layout, kernel, groups)
+    (expected,) = interpret_graph(tvm.IRModule.from_expr(func), arguments)
+    for opt_pass in (transform.ForwardFoldScaleAxis(), transform.BackwardFoldScaleAxis()):
+        new = run_opt_pass(func, opt_pass)
+        assert str(new.body).splitlines()[-1].split("(")[0] != "multiply" or "Forward" in opt_pass.info.name
+        assert str(new) != str(run_opt_pass(func, transform.InferType()))
+        (got,) = interpret_graph(tvm.IRModule.from_expr(new), arguments)
+        np.testing.assert_allclose(got, expected, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda v, w: relay.nn.dense(relay.nn.relu(v * relay.const(np.array([-1, 2, 3], "float32"))), w),
+        lambda v, w: relay.nn.dense(v * relay.const(np.array([0, 2, 3], "float32")) + relay.const(1.0), w),
+        lambda v, w: relay.nn.dense(relay.exp(v * relay.const(np.array([1, 2, 3], "float32"))), w),
+    ],
+)
+def test_scales_that_other_operators_need_stay(build: Any) -> None:
+    v, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(4, 3))
+    func = relay.Function([v, w], build(v, w))
+    assert str(run_opt_pass(func, transform.ForwardFoldScaleAxis())) == str(run_opt_pass(func, transform.InferType()))
