@@ -18,7 +18,6 @@ from ....transforms.pipelines import run_pipeline
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
-from ....transforms.relay.simplify import RelaySimplifyPass
 from ...relay.expr import Call, Expr, Function, GlobalVar
 from ...relay.functor import TypeAnnotator
 from ...relay.gradients import gradient as gradient_of
@@ -26,13 +25,14 @@ from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
 from . import casts, normal_forms, parallel
+from .altered_layouts import alter_layouts
 from .atrous import flatten_atrous
 from .bias import canonicalize_bias
 from .common_subexpressions import share_subexpressions
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .folding import fold_constants, simplify_inference
 from .inlining import Inliner, inline_functions, names_with
-from .layouts import alter_layouts, convert_layouts
+from .layouts import convert_layouts
 from .legalization import legalize
 from .mixed_precision import convert_precision
 from .op import rules_of
@@ -190,14 +190,9 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
 
 
 def AlterOpLayout() -> FunctionalPass:
-    """Computes operators in the layouts of the functions that `relay.op.register_alter_op_layout` has registered.
-    A layout that splits a dimension (`NCHW16c`) leaves the operator as it is, since `relay.build` packs operands."""
-
-    def run(mod: IRModule, ctx: PassContext) -> Module:
-        rules = rules_of("FTVMAlterOpLayout")
-        return run_pipeline(on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
-
-    return FunctionalPass(run, PassInfo(3, "AlterOpLayout"))
+    """Computes operators in the layouts of the functions that `relay.op.register_alter_op_layout` has registered, and
+    operators that compute the same in any layout in those of their operands."""
+    return _on_typed("AlterOpLayout", 3, lambda func: alter_layouts(func, rules_of("FTVMAlterOpLayout")))
 
 
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:

@@ -9,6 +9,7 @@ from stepwell.frontends import tvm
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.relay import transform
 from stepwell.frontends.tvm.relay.testing import run_opt_pass
+from stepwell.frontends.tvm.relay.testing.temp_op_attr import TempOpAttr
 from stepwell.operators import OPERATORS
 from stepwell.tools.testing.execution import interpret_graph
 
@@ -154,3 +155,43 @@ def test_scales_that_other_operators_need_stay(build: Any) -> None:
     v, w = relay.var("x", shape=(2, 3)), relay.var("w", shape=(4, 3))
     func = relay.Function([v, w], build(v, w))
     assert str(run_opt_pass(func, transform.ForwardFoldScaleAxis())) == str(run_opt_pass(func, transform.InferType()))
+
+
+AFTER = {
+    "relu": lambda y: relay.nn.relu(y),
+    "pool": lambda y: relay.nn.max_pool2d(y, 2, 2),
+    "average": lambda y: relay.nn.global_avg_pool2d(y),
+    "pad": lambda y: relay.nn.pad(y, ((0, 1), (0, 0), (1, 1), (2, 0))),
+    "pad of channels": lambda y: relay.nn.pad(y, ((0, 0), (4, 0), (0, 0), (0, 0))),
+    "bias": lambda y: relay.nn.bias_add(y, relay.const(np.arange(8, dtype="float32"))),
+    "sum": lambda y: relay.sum(y, axis=[1], keepdims=True) + y,
+    "sum of others": lambda y: relay.sum(y, axis=[1], exclude=True),
+    "mean": lambda y: relay.mean(y, axis=[2, 3]),
+    "concatenation": lambda y: relay.concatenate([y, relay.nn.relu(y)], axis=1),
+    "concatenation with another tensor": lambda y: relay.concatenate([y, relay.ones((1, 3, 4, 4), "float32")], axis=1),
+    "rows": lambda y: y * relay.const(np.arange(4, dtype="float32")) + relay.const(1.0),
+    "one channel": lambda y: y * relay.const(np.arange(16, dtype="float32").reshape(1, 1, 4, 4)),
+    "slice": lambda y: relay.strided_slice(y, begin=[0, 4], end=[1, 8], axes=[0, 1]),
+    "slice in a block": lambda y: relay.strided_slice(y, begin=[0, 3], end=[1, 8]),
+    "both orders": lambda y: relay.add(relay.transpose(y, (0, 1, 3, 2)), y),
+    "flat": lambda y: relay.nn.batch_flatten(y),
+    "like": lambda y: relay.cast_like(y, relay.ones((3,), "float64")),
+    "upsampling": lambda y: relay.nn.upsampling(y, 2, 2),
+    "softmax": lambda y: relay.nn.softmax(y, axis=1),
+}
+
+
+@pytest.mark.parametrize("layouts", [("NCHW4c", "OIHW"), ("NCHW8c", "OIHW2i8o"), ("NHWC", "HWIO"), ("NHWC4c", "OIHW")])
+@pytest.mark.parametrize("name", AFTER)
+def test_altered_layouts_change_no_number(name: str, layouts: tuple[str, str]) -> None:
+    rng = np.random.default_rng(5)
+    data, weight = (rng.integers(-3, 4, shape).astype("float32") for shape in ((1, 8, 4, 4), (8, 8, 3, 3)))
+    v = x(1, 8, 4, 4)
+    conv = relay.nn.conv2d(v, relay.const(weight), channels=8, kernel_size=(3, 3), padding=1)
+    changes = dict(zip(("data_layout", "kernel_layout"), layouts, strict=True))
+    alter = lambda attrs, inputs, types, result: relay.nn.conv2d(*inputs, **{**attrs, **changes})  # noqa: E731
+    with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter):
+        passes = [transform.CanonicalizeOps(), transform.AlterOpLayout()]
+        text, after, before = both(AFTER[name](conv), passes, data)
+    assert f'data_layout="{layouts[0]}"' in text
+    np.testing.assert_allclose(after, before, 1e-5, 1e-4)
