@@ -175,7 +175,7 @@ def _both(a: _Demand | None, b: _Demand | None) -> _Demand | None:
 
 
 def _forward_demands(func: Function) -> dict[Expr, _Demand | None]:
-    """What the users of each value demand of its scale; None if it cannot have one."""
+    """The demand of the users of each value of its scale; None if it cannot have one."""
     demands: dict[Expr, _Demand | None] = {func.body: None}
     for node in reversed(list(post_order(func))):
         if not isinstance(node, Expr):

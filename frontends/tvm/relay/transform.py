@@ -31,7 +31,7 @@ from .bias import canonicalize_bias
 from .common_subexpressions import share_subexpressions
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .folding import fold_constants, simplify_inference
-from .inlining import Inliner, inline_functions, names_with
+from .inlining import Inliner, defuse, inline_functions, names_with
 from .layouts import convert_layouts
 from .legalization import legalize
 from .mixed_precision import convert_precision
@@ -173,6 +173,11 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
         return _with_types(IRModule(inlined))
 
     return FunctionalPass(run, PassInfo(0, "FuseOps"))
+
+
+def DefuseOps() -> FunctionalPass:
+    """Replaces calls of functions inside of graphs, as `FuseOps` makes them, by the bodies of the functions."""
+    return _on_typed("DefuseOps", 3, defuse)
 
 
 def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPass:

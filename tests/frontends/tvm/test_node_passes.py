@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell.core.errors import OptionError
 from stepwell.frontends import tvm
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.relay import transform
@@ -195,3 +196,40 @@ def test_altered_layouts_change_no_number(name: str, layouts: tuple[str, str]) -
         text, after, before = both(AFTER[name](conv), passes, data)
     assert f'data_layout="{layouts[0]}"' in text
     np.testing.assert_allclose(after, before, 1e-5, 1e-4)
+
+
+def test_fused_graphs_are_as_before_after_defusion() -> None:
+    func = relay.Function([v := x(10, 20)], relay.squeeze(relay.exp(v + relay.const(1.0))))
+    typed = run_opt_pass(func, transform.InferType())
+    fused = run_opt_pass(func, transform.FuseOps())
+    assert not tvm.ir.structural_equal(fused, typed)
+    assert tvm.ir.structural_equal(run_opt_pass(fused, transform.DefuseOps()), typed)
+
+
+def test_a_function_of_quantized_numbers_is_a_table() -> None:
+    tables = relay.qnn.op.canonicalizations
+    data = np.arange(-128, 128).astype("int8")
+    numbers = [relay.const(1 / 64), relay.const(3), relay.const(1 / 128), relay.const(-5)]
+    call = tables.create_integer_lookup_op(relay.const(data), np.tanh, *numbers, in_dtype="int8", out_dtype="int8")
+    expected = np.clip(np.round(np.tanh((data - 3.0) / 64) * 128) - 5, -128, 127)
+    assert np.abs(tables.run_const_expr(call) - expected).max() <= 1
+    with pytest.raises(OptionError, match=r"scales of shape \(2,\), expected one number"):
+        tables.create_integer_lookup_op(call, np.tanh, relay.const(np.ones(2, "float32")), *numbers[1:])
+    with pytest.raises(OptionError, match="data type float32, expected integers"):
+        tables.create_integer_lookup_table(np.tanh, *numbers, in_dtype="float32")
+
+
+@pytest.mark.parametrize("pool", ["max", "avg"])
+@pytest.mark.parametrize(("ceil", "whole"), [(False, True), (True, True), (False, False)])
+def test_gradients_of_pools_agree_with_those_of_numpy(pool: str, ceil: bool, whole: bool) -> None:
+    data = np.random.default_rng(7).normal(size=(1, 2, 7, 6)).astype("float32")
+    counts = {"count_include_pad": whole} if pool == "avg" else {}
+    build = getattr(relay.nn, f"{pool}_pool2d")
+    v = x(*data.shape)
+    func = relay.Function([v], build(v, (3, 2), (2, 2), padding=(1, 0, 1, 0), ceil_mode=ceil, **counts))
+    result, (grad,) = relay.create_executor("graph").evaluate(transform.gradient(func))(data)
+    ones = np.ones(result.shape, "float32")
+    expected = tvm.topi.testing.pool_grad_nchw(data, ones, (3, 2), (2, 2), (1, 0, 1, 0), pool, ceil, whole)
+    np.testing.assert_allclose(grad.numpy(), expected, 1e-5)
+    pooled = tvm.topi.testing.poolnd_python(data, (3, 2), (2, 2), (1, 1), (1, 0), (1, 0), pool, whole, ceil)
+    np.testing.assert_allclose(result.numpy(), pooled, 1e-5)
