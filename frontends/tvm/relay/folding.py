@@ -111,8 +111,8 @@ class _Inference(TypedMutator):
     def visit_tuple_getitem(self, op: TupleGetItem) -> Expr:
         new = super().visit_tuple_getitem(op)
         whole = new.tuple_value if isinstance(new, TupleGetItem) else None
-        is_norm = isinstance(op.tuple_value, Call) and isinstance(whole, Tuple)
-        return whole.fields[op.index] if is_norm and whole is not None else new
+        is_norm = isinstance(op.tuple_value, Call)
+        return whole.fields[op.index] if is_norm and isinstance(whole, Tuple) else new
 
 
 def _normalized(call: Call, old: Call) -> Tuple:

@@ -100,7 +100,7 @@ def _transpose_once(call: Call) -> Expr | None:
         return new_call("transpose", _operand(data), axes=[inner[axis] for axis in axes])
     if _is_call(data, "layout_transform"):
         layout = _reordered(_attributes(data).dst_layout, axes)
-        return layout and _between_layouts(_operand(data), _attributes(data).src_layout, layout)
+        return None if layout is None else _between_layouts(_operand(data), _attributes(data).src_layout, layout)
     return None
 
 

@@ -68,7 +68,7 @@ def create_integer_lookup_op(
             raise OptionError(f"table of a function: scales of shape {each.array.shape}, expected one number")
     scales = [const(float(each.array.item())) for each in (in_scale, out_scale)]
     zeros = [const(int(each.array.item()), "int32") for each in (in_zero_point, out_zero_point)]
-    axes = {"in_axis": in_axis, "out_axis": out_axis, "in_dtype": in_dtype, "out_dtype": out_dtype}
-    table = create_integer_lookup_table(floating_point_func, scales[0], zeros[0], scales[1], zeros[1], **axes)
+    numbers = (scales[0], zeros[0], scales[1], zeros[1])
+    table = create_integer_lookup_table(floating_point_func, *numbers, in_axis, out_axis, in_dtype, out_dtype)
     index = op.reinterpret(input_arg, f"uint{np.iinfo(in_dtype).bits}")
     return op.take(const(table), index, axis=0, mode="fast")
