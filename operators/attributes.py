@@ -91,6 +91,7 @@ _CONVERSIONS: dict[str, Callable[[object], object]] = {
     "str": _str,
     "bool": _bool,
     "None": _none,
+    "object": lambda value: value,
     "Sequence[int]": _sequence(_int),
     "Sequence[float]": _sequence(_float),
     "Sequence[Sequence[int]]": _sequence(_sequence(_int)),

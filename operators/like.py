@@ -35,15 +35,41 @@ def cast_like(data: Tensor, dtype_like: Tensor) -> Tensor:
     return math.cast_to(data, dtype_like.dtype)
 
 
-@operator("reshape_like", Pattern.INJECTIVE, lambda data, shape_like: data.reshape(shape_like.shape))
-def reshape_like(data: Tensor, shape_like: Tensor) -> Tensor:
-    """Changes the shape of a tensor to that of another one, and keeps the row-major order of its elements."""
-    sizes = [_extents(each) for each in (data, shape_like)]
-    known = all(isinstance(extent, int) for shape in sizes for extent in shape)
-    if not known or prod(map(int, sizes[0])) != prod(map(int, sizes[1])):
-        shapes = f"data of shape {sizes[0]} and shape_like of {sizes[1]}"
+def _like_shape(
+    shape: Sequence[Any], like: Sequence[Any], lhs: tuple[int, int | None], rhs: tuple[int, int | None]
+) -> list[Any]:
+    """A shape in which some extents are replaced by some of another one."""
+    behind = len(shape) if lhs[1] is None else lhs[1] % len(shape) if lhs[1] < 0 else lhs[1]
+    return [*shape[: lhs[0]], *like[rhs[0] : rhs[1]], *shape[behind:]]
+
+
+def _reshape_like_reference(
+    data: Array, shape_like: Array, lhs_begin: int, lhs_end: int | None, rhs_begin: int, rhs_end: int | None
+) -> Array:
+    return data.reshape(_like_shape(data.shape, shape_like.shape, (lhs_begin, lhs_end), (rhs_begin, rhs_end)))
+
+
+@operator("reshape_like", Pattern.INJECTIVE, _reshape_like_reference)
+def reshape_like(
+    data: Tensor,
+    shape_like: Tensor,
+    lhs_begin: int = 0,
+    lhs_end: int | None = None,
+    rhs_begin: int = 0,
+    rhs_end: int | None = None,
+) -> Tensor:
+    """Changes the shape of a tensor to that of another one, and keeps the row-major order of its elements.
+
+    lhs_begin, lhs_end: the axes of data whose extents are replaced, by default all.  rhs_begin, rhs_end: the axes of
+    the other tensor whose extents replace them, by default all.
+    """
+    own, like = _extents(data), _extents(shape_like)
+    target = _like_shape(own, like, (lhs_begin, lhs_end), (rhs_begin, rhs_end))
+    known = all(isinstance(extent, int) for extent in (*own, *target))
+    if not known or prod(map(int, own)) != prod(map(int, target)):
+        shapes = f"data of shape {own} and shape_like of {like}"
         raise TeError(f"reshape_like: {shapes}, expected as many elements, of known number")
-    return transform.with_shape(data, sizes[1])
+    return transform.with_shape(data, target)
 
 
 @operator(

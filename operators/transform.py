@@ -142,6 +142,27 @@ def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     return with_shape(data, infer_shape(data.shape, newshape))
 
 
+def _reverse_shape(shape: Sequence[Extent], newshape: Sequence[int]) -> list[Extent]:
+    """The shape of the result of `contrib_reverse_reshape`. TeError for codes other than 0, -1 and -3, too."""
+    if any(code in (-2, -4) for code in newshape):
+        raise TeError(f"contrib_reverse_reshape: newshape {list(newshape)}, expected extents, 0, -1 or -3")
+    return infer_shape(shape[::-1], newshape[::-1])[::-1]
+
+
+@operator(
+    "contrib_reverse_reshape",
+    Pattern.INJECTIVE,
+    lambda data, newshape: data.reshape(_reverse_shape(data.shape, newshape)),
+)
+def contrib_reverse_reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
+    """Changes the shape of a tensor as `reshape`, where the codes are read from the right.
+
+    newshape: extents, or codes: -1 (once) for the inferred extent, 0 for the next extent of data from the right, -3 for
+    the product of the next two.
+    """
+    return with_shape(data, _reverse_shape(data.shape, newshape))
+
+
 def with_shape(data: Tensor, shape: Sequence[Any]) -> Tensor:
     """A tensor with another shape of as many elements, in the same row-major order."""
     dtype = position_dtype(data.shape)

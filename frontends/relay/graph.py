@@ -19,7 +19,6 @@ from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
-from ...operators.completion import missing_operands
 from ...operators.relay import (
     CallOp,
     FuncOp,
@@ -33,6 +32,7 @@ from ...operators.relay import (
 )
 from .adt import Constructor, DynamicCall, Match
 from .annotation import MARKS
+from .blocks import insert_operators, unknown_operands
 from .expr import (
     Call,
     Constant,
@@ -224,7 +224,7 @@ class _Function:
         """The results of an operator call; errors carry its source location."""
         self.builder.location = expr.location
         try:
-            return self.builder.operators(expr.op.name, *operands, **expr.attrs)
+            return insert_operators(self.builder, expr.op, operands, expr.attrs)
         except TeError as error:
             who = "" if error.what.startswith(expr.op.name) else f"{expr.op.name}: "
             if any(is_unknown(size) for each in operands for size in shape_of(each)):
@@ -249,7 +249,7 @@ class _Function:
             for name, value in zip(expr.op.operands, values, strict=False)
             if isinstance(value, SSAValue)
         }
-        types = missing_operands(expr.op, known, expr.attrs)
+        types = unknown_operands(expr.op, known, expr.attrs)
         for n, (name, arg) in enumerate(zip(expr.op.operands, expr.args, strict=False)):
             if values[n] is None:
                 assert isinstance(arg, Var)

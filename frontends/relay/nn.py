@@ -14,6 +14,7 @@ from .expr import Call, Expr, call
 from .operators import bind_operator_arguments, constant_number, operator_function, relay_function
 
 batch_flatten = operator_function("nn.batch_flatten")
+batch_to_space_nd = operator_function("nn.batch_to_space_nd")
 batch_norm: Callable[..., Any] = operator_function("nn.batch_norm")
 bias_add = operator_function("nn.bias_add")
 celu = operator_function("nn.celu")
@@ -49,6 +50,7 @@ selu = operator_function("nn.selu")
 silu = operator_function("nn.silu")
 softmax = operator_function("nn.softmax")
 softplus = operator_function("nn.softplus")
+space_to_batch_nd = operator_function("nn.space_to_batch_nd")
 space_to_depth = operator_function("nn.space_to_depth")
 upsampling = operator_function("nn.upsampling")
 upsampling3d = operator_function("nn.upsampling3d")

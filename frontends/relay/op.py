@@ -11,7 +11,8 @@ from ...core.errors import UnsupportedError
 from ...expressions.errors import TeError
 from ...operators import Operator, operator_of
 from ...operators.axes import Axes
-from . import annotation, image, nn, vision
+from ...operators.layouts import Layout
+from . import image, nn, vision
 from .expr import Constant, Expr, Tuple, as_expr, call
 from .operators import call_operator, constant_number, constant_numbers, operator_function, relay_function
 
@@ -21,7 +22,6 @@ __all__ = [
     "acosh",
     "add",
     "all",
-    "annotation",
     "any",
     "arange",
     "argmax",
@@ -45,6 +45,7 @@ __all__ = [
     "collapse_sum_like",
     "collapse_sum_to",
     "concatenate",
+    "contrib_reverse_reshape",
     "copy",
     "cos",
     "cosh",
@@ -106,6 +107,7 @@ __all__ = [
     "reshape",
     "reshape_like",
     "reverse",
+    "reverse_reshape",
     "reverse_sequence",
     "right_shift",
     "round",
@@ -220,6 +222,7 @@ prod = operator_function("prod")
 reinterpret = operator_function("reinterpret")
 repeat = operator_function("repeat")
 reverse = operator_function("reverse")
+contrib_reverse_reshape = reverse_reshape = operator_function("contrib_reverse_reshape")
 reverse_sequence = operator_function("reverse_sequence")
 right_shift = operator_function("right_shift")
 round = operator_function("round")
@@ -269,7 +272,7 @@ def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
     """A tensor filled with one number. dtype: by default the data type of the number."""
     value = as_expr(fill_value)
     if isinstance(value, Constant) and value.data.ndim == 0:
-        return call("full", fill_value=value.data.item(), shape=shape, dtype=dtype or value.data.dtype.name)
+        return call("full", fill_value=+value.data.item(), shape=shape, dtype=dtype or value.data.dtype.name)
     return call("broadcast_to", call("cast", value, dtype=dtype) if dtype else value, shape=shape)
 
 
@@ -278,8 +281,8 @@ def full_like(data: Expr, fill_value: Any) -> Expr:
     """A tensor of the shape and data type of `data`, filled with one number."""
     value = as_expr(fill_value)
     if isinstance(value, Constant) and value.data.ndim == 0:
-        return call("full_like", data, fill_value=value.data.item())
-    return call("add", call("zeros_like", data), value)
+        return call("full_like", data, fill_value=+value.data.item())
+    return call("broadcast_to_like", call("cast_like", value, data), data)
 
 
 @relay_function("one_hot")
@@ -332,15 +335,15 @@ def strided_slice(
 
 @relay_function("layout_transform")
 def layout_transform(data: Expr, src_layout: str, dst_layout: str) -> Expr:
-    """Permutes the dimensions: `layout_transform(x, "NCHW", "NHWC")`.
+    """Changes the order of the dimensions and their blocks: `layout_transform(x, "NCHW", "NHWC")` is a transpose.
 
-    TeError for layouts with different letters, UnsupportedError for blocked dimensions.
+    TeError for layouts of different dimensions.
     """
-    if not (src_layout.isalpha() and dst_layout.isalpha()):
-        raise UnsupportedError(f"layout_transform from {src_layout!r} to {dst_layout!r}: blocks are not supported yet")
-    if sorted(src_layout) != sorted(dst_layout):
-        raise TeError(f"layout_transform: layout {dst_layout!r}, expected the letters of {src_layout!r}")
-    return call("transpose", data, axes=[src_layout.index(letter) for letter in dst_layout])
+    source, target = Layout.of(src_layout), Layout.of(dst_layout)
+    source.require_dimensions(target)
+    if source.text == source.letters and target.text == target.letters:
+        return call("transpose", data, axes=[src_layout.index(letter) for letter in dst_layout])
+    return call("layout_transform", data, src_layout=src_layout, dst_layout=dst_layout)
 
 
 @relay_function("gather")

@@ -134,8 +134,8 @@ def bind_operator_arguments(
 
 
 def constant_number(value: Any, what: str) -> Any:
-    """A number, also from a constant of rank 0. OptionError for any other expression."""
-    if isinstance(value, Constant) and value.data.ndim == 0:
+    """A number, also from a constant of one element. OptionError for any other expression."""
+    if isinstance(value, Constant) and value.data.size == 1:
         return value.data.item()
     if isinstance(value, Expr):
         raise OptionError(f"{what}: {value!r}, expected a number or a constant")

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ....core.errors import UnsupportedError
+from ..annotation import MARKS
 from ..expr import Call, Constant, Expr, TupleGetItem, call
 from .rules import collapse, dtype, reshape_as, rule, shape, sizes, zeros_like
 
 
-@rule("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
+@rule("reshape", "contrib_reverse_reshape", "squeeze", "expand_dims", "nn.batch_flatten")
 def _reshape(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [reshape_as(grad, node.args[0])]
 
@@ -24,7 +25,7 @@ def _broadcast_to(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [collapse(grad, shape(node), node.args[0])]
 
 
-@rule("nn.dropout")
+@rule("nn.dropout", *MARKS)
 def _dropout(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [grad]
 
@@ -34,6 +35,12 @@ def _transpose(node: Call, grad: Any) -> Sequence[Expr | None]:
     rank, axes = len(shape(node)), node.attrs.axes  # pyright: ignore[reportAttributeAccessIssue]
     order = list(reversed(range(rank))) if axes is None else [axis % rank for axis in axes]
     return [call("transpose", grad, axes=[order.index(n) for n in range(rank)])]
+
+
+@rule("layout_transform")
+def _layout_transform(node: Call, grad: Any) -> Sequence[Expr | None]:
+    attrs: Any = node.attrs
+    return [call("layout_transform", grad, src_layout=attrs.dst_layout, dst_layout=attrs.src_layout)]
 
 
 @rule("reverse")

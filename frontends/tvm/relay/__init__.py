@@ -15,6 +15,7 @@ from ..params import load_param_dict, save_param_dict
 from . import (
     adt,
     analysis,
+    annotation,
     backend,
     build_module,
     dataflow_pattern,
@@ -42,6 +43,7 @@ __all__ = [
     "Span",
     "adt",
     "analysis",
+    "annotation",
     "backend",
     "build",
     "build_config",

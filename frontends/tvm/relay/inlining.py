@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ....module import Module
 from ....operators.relay import FuncOp
 from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
-from ...relay.functor import ExprMutator
+from ...relay.functor import ExprMutator, TypedMutator, bind
 from ..ir.module import IRModule
 from .call_graph import called_functions
 
@@ -36,6 +36,21 @@ def inline_functions(mod: IRModule) -> IRModule:
     kept = {name: Inliner(inlined).visit(func) for name, func in graphs.items() if name not in inlined}
     others = {name: func for name, func in mod.items() if name not in graphs}
     return IRModule({**kept, **others})
+
+
+class _Defusion(TypedMutator):
+    def visit_call(self, call: Call) -> Expr:
+        new = super().visit_call(call)
+        callee = getattr(new, "op", None)
+        if not isinstance(callee, Function) or callee.type_params:
+            return new
+        assert isinstance(new, Call)
+        return bind(callee.body, dict(zip(callee.params, new.args, strict=True)))
+
+
+def defuse(func: Function) -> Function:
+    """A graph in which calls of functions that are written there are the bodies of the functions."""
+    return _Defusion().visit(func)
 
 
 def names_with(mod: Module, attribute: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
 
 from ....core.errors import OptionError
 from ....operators import OPERATORS
@@ -29,61 +28,6 @@ def convert_layouts(func: Function, desired: Mapping[str, Sequence[str]]) -> Fun
             raise OptionError(f"ConvertLayout: {name!r} is no operator with a layout")
     converter = _Converter(desired)
     return move_transposes(converter.visit(func), converter.results)
-
-
-def alter_layouts(func: Function, rules: Mapping[str, Rule]) -> Function:
-    """A graph whose operators have the layouts that rules give them, between transposes.
-
-    rules: by the name of the operator. A layout that splits a dimension (`NCHW16c`) leaves the
-    operator as it is: `relay.build` packs operands where that is faster. OptionError for a rule that returns another
-    value than an expression or None.
-    """
-    return _Alteration(rules).visit(func)
-
-
-Rule: TypeAlias = Callable[[Any, Any, Any, Any], Any]
-"""As of `relay.op.register_alter_op_layout`."""
-
-
-class _Alteration(TypedMutator):
-    def __init__(self, rules: Mapping[str, Rule]):
-        super().__init__()
-        self.rules = rules
-
-    def visit_call(self, call: Call) -> Expr:
-        new = super().visit_call(call)
-        name = getattr(call.op, "name", None)
-        if name is None or name not in self.rules or not isinstance(new, Call):
-            return new
-        types = [arg.known_type for arg in call.args]
-        altered = self.rules[name](dict(new.attrs), list(new.args), types, call.known_type)
-        if altered is None:
-            return new
-        if not isinstance(altered, Expr):
-            raise OptionError(f"AlterOpLayout: {name}: {altered!r}, expected an expression or None")
-        return _between_transposes(new, altered)
-
-
-def _between_transposes(call: Call, altered: Expr) -> Expr:
-    """The expression of a rule for a call; a call of the same operator in other layouts gets transposed operands."""
-    if not isinstance(altered, Call) or altered.op is not call.op:
-        return altered
-    data = next((name for name in _DATA if name in _attributes(altered)), None)
-    if data is None:
-        return altered
-    wanted = [str(_attributes(altered)[name]) for name in (data, "kernel_layout") if name in _attributes(altered)]
-    known = [str(_attributes(call)[name]) for name in (data, "kernel_layout") if name in _attributes(call)]
-    if wanted == known:
-        return altered
-    return call if any(_is_packed(each) for each in wanted) else _converted(call, wanted)
-
-
-def _attributes(call: Call) -> Mapping[str, Any]:
-    return {**{each.name: each.default for each in call.op.attributes}, **call.attrs}
-
-
-def _is_packed(layout: str) -> bool:
-    return any(letter.isdigit() for letter in layout)
 
 
 class _Converter(TypedMutator):

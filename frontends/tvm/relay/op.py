@@ -12,7 +12,8 @@ from ...relay import op as operators
 from ...relay.annotation import MARKS
 from ...relay.op import *  # noqa: F403
 from ..submodules import submodule
-from . import mixed_precision
+from . import annotation, mixed_precision
+from .annotation import device_copy
 
 Rule = Callable[..., Any]
 """Another expression for a call: of its attributes, its operands, and types; None to keep the call."""
@@ -25,13 +26,15 @@ RULES: dict[str, dict[str, list[tuple[int, Rule]]]] = {
 """The registered functions by the name of the attribute and the operator, with their levels, the highest first."""
 
 __all__ = [
+    "annotation",
+    "device_copy",
     "get",
     "register_alter_op_layout",
     "register_gradient",
     "register_legalize",
     "register_mixed_precision_conversion",
 ]
-__all__ += operators.__all__
+__all__ += [name for name in operators.__all__ if name != "annotation"]
 
 
 def __getattr__(name: str) -> Any:

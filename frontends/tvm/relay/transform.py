@@ -10,19 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.passes import ModulePass
-from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
 from ....core.errors import OptionError
 from ....module import Module
 from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
-from ....transforms.relay.fold_constants import RelayFoldConstantsPass
-from ....transforms.relay.fold_scale_axis import RelayFoldScaleAxisPass
 from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
-from ....transforms.relay.simplify import RelaySimplifyPass
-from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ...relay.analysis import free_vars
 from ...relay.expr import Call, Expr, Function, GlobalVar
 from ...relay.functor import TypeAnnotator
@@ -32,10 +27,14 @@ from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
 from . import casts, normal_forms, parallel
+from .altered_layouts import alter_layouts
+from .atrous import flatten_atrous
+from .bias import canonicalize_bias
+from .common_subexpressions import share_subexpressions
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
-from .folding import NormSimplifier, has_norms
-from .inlining import Inliner, inline_functions, names_with
-from .layouts import alter_layouts, convert_layouts
+from .folding import fold_constants, simplify_inference
+from .inlining import Inliner, defuse, inline_functions, names_with
+from .layouts import convert_layouts
 from .legalization import legalize
 from .mixed_precision import convert_precision
 from .op import rules_of
@@ -43,6 +42,8 @@ from .padding import fold_padding
 from .parser import parse
 from .region_functions import partition_module
 from .regions import annotate_targets, merge_regions
+from .scales import fold_backward, fold_forward
+from .simplification import simplify
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -66,18 +67,19 @@ def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[Mo
 def InferType() -> FunctionalPass:
     """Infers the types of all tensors again from the parameters; types are already known when a graph is built. Graphs
     stay as the user wrote them, and their functions get the types of their results."""
-
-    def run(mod: IRModule, ctx: PassContext) -> Module:
-        if not mod.has_operations:
-            return _with_types(mod)
-        if not mod.is_written:
-            return run_pipeline(mod, [RelayInferTypesPass()])
-        return on_graphs(lambda func: TypeAnnotator().visit(func), mod, is_normal=False)
-
-    return FunctionalPass(run, PassInfo(0, "InferType"))
+    return FunctionalPass(lambda mod, ctx: _with_types(mod), PassInfo(0, "InferType"))
 
 
 def _with_types(mod: IRModule) -> IRModule:
+    if not mod.has_operations:
+        return _program_with_types(mod)
+    if not mod.is_written:
+        typed = run_pipeline(mod, [RelayInferTypesPass()])
+        return IRModule(typed.op, typed.constants)
+    return on_graphs(lambda func: TypeAnnotator().visit(func), mod, is_normal=False)
+
+
+def _program_with_types(mod: IRModule) -> IRModule:
     """A program without operations, with the types of its expressions."""
     functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
     infer_types(functions)
@@ -104,34 +106,60 @@ def AnnotateSpans() -> FunctionalPass:
 
 
 def FoldConstant(fold_qnn: bool = False) -> FunctionalPass:
-    """Evaluates expressions of constants, as the compiled graph computes them."""
+    """Evaluates expressions of constants, as the compiled graph computes them.
 
-    def run(mod: IRModule, ctx: PassContext) -> Module:
-        if has_norms(mod):
-            mod = on_graphs(lambda func: NormSimplifier().visit(func), mod, is_normal=False)
-        return run_pipeline(mod, [RelayFoldConstantsPass()])
+    fold_qnn: whether operators on quantized integers are evaluated, too.
+    """
+    return _on_typed("FoldConstant", 2, lambda func: fold_constants(func, fold_qnn))
 
-    return FunctionalPass(run, PassInfo(2, "FoldConstant"))
+
+def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
+    """The expression in which expressions of constants are constants. mod: the module that the expression is part of,
+    which is ignored: expressions name no functions of it."""
+    return fold_constants(expr, fold_qnn)
 
 
 def SimplifyInference() -> FunctionalPass:
-    """Replaces operators by simpler equivalents at inference."""
-    return _pass("SimplifyInference", 0, lambda ctx: [RelaySimplifyInferencePass()])
+    """Replaces `nn.batch_norm` by a product and a sum, and `nn.dropout` by its operand. Other norms are kernels."""
+    return _on_typed("SimplifyInference", 0, simplify_inference)
 
 
 def SimplifyExpr() -> FunctionalPass:
-    """Replaces operators by fewer or simpler ones with the same result."""
-    return _pass("SimplifyExpr", 0, lambda ctx: [RelaySimplifyPass()])
+    """Replaces operators by fewer or simpler ones with the same result; sums and products with constants may round
+    differently."""
+    return _on_typed("SimplifyExpr", 0, simplify)
+
+
+def ForwardFoldScaleAxis() -> FunctionalPass:
+    """Multiplies weights by the scales of their data; results may round differently."""
+    return _on_typed("ForwardFoldScaleAxis", 3, fold_forward)
+
+
+def BackwardFoldScaleAxis() -> FunctionalPass:
+    """Multiplies weights by the scales of their results; results may round differently."""
+    return _on_typed("BackwardFoldScaleAxis", 3, fold_backward)
 
 
 def FoldScaleAxis() -> FunctionalPass:
-    """Folds scaling of results into constant weights; results may round differently."""
-    return _pass("FoldScaleAxis", 3, lambda ctx: [RelayFoldScaleAxisPass(), RelayFoldConstantsPass()])
+    """Multiplies weights by the scales of their results, then by those of their data, and folds constants; results may
+    round differently."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        for change in (fold_backward, fold_forward, fold_constants):
+            mod = _with_types(on_graphs(change, _with_types(mod), is_normal=False))
+        return mod
+
+    return FunctionalPass(run, PassInfo(3, "FoldScaleAxis"))
 
 
-def EliminateCommonSubexpr() -> FunctionalPass:
-    """Eliminates common subexpressions."""
-    return _pass("EliminateCommonSubexpr", 3, lambda ctx: [CommonSubexpressionElimination()])
+def EliminateCommonSubexpr(fskip: Callable[[Expr], bool] | None = None) -> FunctionalPass:
+    """Computes calls of one operator with the same operands and attributes once.
+
+    fskip: whether an expression stays as it is.
+    """
+    return _on_typed(
+        "EliminateCommonSubexpr", 3, lambda func: share_subexpressions(func, fskip or (lambda expr: False))
+    )
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> FunctionalPass:
@@ -156,9 +184,14 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
         graphs = {name: func for name, func in fused.items() if isinstance(func, Function) and name not in mod}
         kernels = {name: func.with_attr("Primitive", 1) for name, func in graphs.items()}
         inlined = {name: Inliner(kernels).visit(func) for name, func in fused.items() if name not in kernels}
-        return InferType()(IRModule(inlined))
+        return _with_types(IRModule(inlined))
 
     return FunctionalPass(run, PassInfo(0, "FuseOps"))
+
+
+def DefuseOps() -> FunctionalPass:
+    """Replaces calls of functions inside of graphs, as `FuseOps` makes them, by the bodies of the functions."""
+    return _on_typed("DefuseOps", 3, defuse)
 
 
 def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPass:
@@ -170,20 +203,15 @@ def ConvertLayout(desired_layouts: Mapping[str, Sequence[str]]) -> FunctionalPas
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        return InferType()(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod))
+        return _with_types(on_graphs(lambda func: convert_layouts(func, desired_layouts), mod))
 
     return FunctionalPass(run, PassInfo(3, "ConvertLayout"))
 
 
 def AlterOpLayout() -> FunctionalPass:
-    """Computes operators in the layouts of the functions that `relay.op.register_alter_op_layout` has registered.
-    A layout that splits a dimension (`NCHW16c`) leaves the operator as it is, since `relay.build` packs operands."""
-
-    def run(mod: IRModule, ctx: PassContext) -> Module:
-        rules = rules_of("FTVMAlterOpLayout")
-        return run_pipeline(on_graphs(lambda func: alter_layouts(func, rules), mod), [RelaySimplifyPass()])
-
-    return FunctionalPass(run, PassInfo(3, "AlterOpLayout"))
+    """Computes operators in the layouts of the functions that `relay.op.register_alter_op_layout` has registered, and
+    operators that compute the same in any layout in those of their operands."""
+    return _on_typed("AlterOpLayout", 3, lambda func: alter_layouts(func, rules_of("FTVMAlterOpLayout")))
 
 
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:
@@ -212,7 +240,7 @@ def ToMixedPrecision(mixed_precision_type: str = "float16", missing_op_mode: int
     def run(mod: IRModule, ctx: PassContext) -> Module:
         keeps = bool(ctx.config.get("relay.ToMixedPrecision.keep_orig_output_dtype"))
         change = lambda func: convert_precision(func, mixed_precision_type, keeps, missing_op_mode == 0)  # noqa: E731
-        return InferType()(on_graphs(change, mod, is_normal=False))
+        return _with_types(on_graphs(change, mod, is_normal=False))
 
     return FunctionalPass(run, PassInfo(0, "ToMixedPrecision"))
 
@@ -231,7 +259,7 @@ def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
         for row in pattern_table:
-            mod = InferType()(on_graphs(lambda func, row=row: merge(func, *row), mod, is_normal=False))
+            mod = _with_types(on_graphs(lambda func, row=row: merge(func, *row), mod, is_normal=False))
         return mod
 
     return FunctionalPass(run, PassInfo(0, "MergeComposite"))
@@ -271,7 +299,7 @@ def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Fu
     of its compiler.
     """
     return FunctionalPass(
-        lambda mod, ctx: InferType()(partition_module(InferType()(mod), mod_name, bind_constants)),
+        lambda mod, ctx: _with_types(partition_module(_with_types(mod), mod_name, bind_constants)),
         PassInfo(0, "PartitionGraph"),
     )
 
@@ -295,6 +323,22 @@ def ToGraphNormalForm() -> FunctionalPass:
 def FoldExplicitPadding() -> FunctionalPass:
     """Makes `nn.pad` before a convolution or a pool part of its padding, if both pad with the same value."""
     return _on_typed("FoldExplicitPadding", 0, fold_padding)
+
+
+def FlattenAtrousConv() -> FunctionalPass:
+    """Makes a convolution between `nn.space_to_batch_nd` and `nn.batch_to_space_nd` a dilated convolution."""
+    return _on_typed("FlattenAtrousConv", 0, flatten_atrous)
+
+
+def CanonicalizeOps() -> FunctionalPass:
+    """Makes `nn.bias_add` a sum with the bias in as many dimensions as the data has from its axis on."""
+    return _on_typed("CanonicalizeOps", 3, canonicalize_bias)
+
+
+def LazyGradientInit() -> FunctionalPass:
+    """The module with types: kernels compute the zeros and ones of gradients where they use them, so none are in
+    memory."""
+    return _on_typed("LazyGradientInit", 1, lambda func: func)
 
 
 def CombineParallelConv2D(min_num_branches: int = 3) -> FunctionalPass:
@@ -336,7 +380,7 @@ def _combining(name: str, op: str, key: Callable[[Call], Any], least: int, combi
 def _on_typed(name: str, level: int, change: Callable[[Function], Function]) -> FunctionalPass:
     """A pass that changes graphs as the user wrote them, whose nodes have types before and after."""
     return FunctionalPass(
-        lambda mod, ctx: InferType()(on_graphs(change, InferType()(mod), is_normal=False)), PassInfo(level, name)
+        lambda mod, ctx: _with_types(on_graphs(change, _with_types(mod), is_normal=False)), PassInfo(level, name)
     )
 
 

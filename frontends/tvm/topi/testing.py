@@ -97,6 +97,97 @@ resize2d_python = _resize(2, "NCHW")
 resize3d_python = _resize(3, "NCDHW")
 
 
+def conv2d_transpose_nhwc_python(
+    a_np: Array, w_np: Array, weight_format: str, stride: Any, padding: Any, output_padding: Any = (0, 0)
+) -> Array:
+    """`nn.conv2d_transpose` of data in the layout NHWC. weight_format: the layout of the weights."""
+    sizes = {"strides": stride, "padding": padding, "output_padding": output_padding}
+    layouts = {"data_layout": "NHWC", "kernel_layout": weight_format}
+    return _reference("nn.conv2d_transpose", a_np, w_np, **sizes, **layouts)
+
+
+def poolnd_python(
+    np_data: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
+    padding_before: Sequence[int], padding_after: Sequence[int], pool_type: str, count_include_pad: bool = True,
+    ceil_mode: bool = False, dtype: str = "float32", layout: str = "NCHW",
+) -> Array:  # fmt: skip
+    """Pools of as many dimensions as the windows have. pool_type: `max` or `avg`.  layout: with the channels first for
+    images of two dimensions."""
+    rank = len(kernel)
+    named = {"layout": layout} if rank == 2 else {}
+    counts = {"count_include_pad": count_include_pad} if pool_type == "avg" else {}
+    windows = {"pool_size": kernel, "strides": strides, "dilation": dilation, "ceil_mode": ceil_mode}
+    around = [*padding_before, *padding_after]
+    result = _reference(f"nn.{pool_type}_pool{rank}d", np_data, **windows, padding=around, **counts, **named)
+    return result.astype(dtype)
+
+
+def pool_grad_nchw(
+    a_np: Array, out_grad_np: Array, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[int],
+    pool_type: str, ceil_mode: bool, count_include_pad: bool = True,
+) -> Array:  # fmt: skip
+    """The gradient of the data of a pool: of a maximum, that of the first greatest element of each window.
+
+    padding: before and then after both dimensions.  ceil_mode: ignored; the gradient of the result has its shape.
+    """
+    front, sizes = padding[:2], a_np.shape[2:]
+    result = np.zeros(a_np.shape, out_grad_np.dtype)
+    for place in np.ndindex(*out_grad_np.shape[2:]):
+        starts = [at * step - before for at, step, before in zip(place, strides, front, strict=True)]
+        ends = [start + size for start, size in zip(starts, pool_size, strict=True)]
+        inside = [slice(max(a, 0), min(b, size)) for a, b, size in zip(starts, ends, sizes, strict=True)]
+        window, grad = a_np[(..., *inside)], out_grad_np[(..., *place)]
+        if not window.size:
+            continue
+        target = result[(..., *inside)]
+        if pool_type == "avg":
+            edges = [size + after for size, after in zip(sizes, padding[2:], strict=True)]
+            whole = [slice(a, min(b, edge)) for a, b, edge in zip(starts, ends, edges, strict=True)]
+            parts = whole if count_include_pad else inside
+            target += (grad / np.prod([part.stop - part.start for part in parts]))[..., None, None]
+            continue
+        flat = window.reshape(*window.shape[:2], -1)
+        first = np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]
+        target += (first * grad[..., None]).reshape(window.shape)
+    return result
+
+
+def adaptive_pool(np_data: Array, out_size: Any, pool_type: str, layout: str = "NCHW") -> Array:
+    """`nn.adaptive_max_pool` and `nn.adaptive_avg_pool` of the dimensions of the layout. pool_type: `max` or `avg`."""
+    rank = len(layout) - 2
+    return _reference(f"nn.adaptive_{pool_type}_pool{rank}d", np_data, output_size=out_size, layout=layout)
+
+
+def affine_grid_python(data: Array, target_shape: Sequence[int]) -> Array:
+    """`image.affine_grid`."""
+    return _reference("image.affine_grid", data, target_shape=target_shape)
+
+
+def grid_sample_python(
+    data: Array, grid: Array, method: str = "bilinear", layout: str = "NCHW", padding_mode: str = "zeros",
+    align_corners: bool = True,
+) -> Array:  # fmt: skip
+    """`image.grid_sample`."""
+    named = {"method": method, "layout": layout, "padding_mode": padding_mode, "align_corners": align_corners}
+    return _reference("image.grid_sample", data, grid, **named)
+
+
+def space_to_batch_nd_python(
+    data: Array, block_shape: Sequence[int], pad_before: Sequence[int], pad_after: Sequence[int], pad_value: float = 0
+) -> Array:
+    """`nn.space_to_batch_nd`."""
+    around = list(zip(pad_before, pad_after, strict=True))
+    return _reference("nn.space_to_batch_nd", data, block_shape=block_shape, paddings=around, pad_value=pad_value)
+
+
+def batch_to_space_nd_python(
+    data: Array, block_shape: Sequence[int], crop_begin_list: Sequence[int], crop_end_list: Sequence[int]
+) -> Array:
+    """`nn.batch_to_space_nd`."""
+    crops = list(zip(crop_begin_list, crop_end_list, strict=True))
+    return _reference("nn.batch_to_space_nd", data, block_shape=block_shape, crops=crops)
+
+
 def depthwise_conv2d_python_nchw(input_np: Array, filter_np: Array, stride: Any, padding: Any) -> Array:
     """The convolution of each channel by its own filters. filter_np: (channels, multiplier, height, width)."""
     channels, multiplier, height, width = filter_np.shape

@@ -195,8 +195,8 @@ def test_an_operator_is_found_by_name() -> None:
             lambda: relay.strided_slice(x(), [0], [1], slice_mode="begin"),
             "slice_mode 'begin', expected 'end' or 'size'",
         ),
-        (lambda: relay.layout_transform(x(), "NCHW", "NCHW4c"), "blocks are not supported yet"),
-        (lambda: relay.layout_transform(x(), "NCHW", "NDHW"), "layout 'NDHW', expected the letters of 'NCHW'"),
+        (lambda: relay.layout_transform(x(), "NCHW", "NCHW4x"), "layout 'NCHW4x', expected capital letters"),
+        (lambda: relay.layout_transform(x(), "NCHW", "NDHW"), "layout NDHW, expected the dimensions of NCHW"),
         (
             lambda: relay.nn.max_pool2d(x(), 2, out_layout="NHWC"),
             "out_layout 'NHWC' of data in 'NCHW' is not supported",

@@ -38,8 +38,9 @@ LONG = ("squeezenet", "dcgan")
 """Networks with more than ten different kernels, compiled by `make slow`."""
 
 
-def lively(name: str, values: np.ndarray, random: np.random.Generator) -> None:
+def lively(name: str, values: np.ndarray) -> None:
     """Fills a parameter so that activations neither vanish nor explode in many layers."""
+    random = np.random.default_rng(len(name) + values.size)
     if name.endswith(("gamma", "var")):
         values[...] = random.uniform(0.5, 1.5, values.shape)
     elif values.ndim < 2:

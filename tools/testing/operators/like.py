@@ -21,6 +21,9 @@ def cast_samples(draw: Draw) -> Sample:
 @st.composite
 def reshape_samples(draw: Draw) -> Sample:
     data = _tensor(draw, draw(SHAPES))
+    if data.ndim and draw(st.booleans()):
+        like = np.zeros((7, data.shape[-1], 1), data.dtype)
+        return Sample([data, like], {"lhs_begin": data.ndim - 1, "rhs_begin": 1, "rhs_end": 3})
     return Sample([data, np.zeros((1, data.size), data.dtype)])
 
 

@@ -42,6 +42,16 @@ def _newshape(draw: Draw, data: Array) -> dict[str, Any]:
     return {"newshape": [-1, *draw(st.sampled_from(([], last)))]}
 
 
+def _reversed_shape(draw: Draw, data: Array) -> dict[str, Any]:
+    """The attribute `newshape` of the reshape from the right."""
+    kind = draw(st.sampled_from(("flat", "same", "merged", "ones")))
+    if kind == "merged" and data.ndim > 1:
+        return {"newshape": [*[0] * (data.ndim - 2), -3]}
+    if kind == "same":
+        return {"newshape": [0] * data.ndim}
+    return {"newshape": [-1, 1] if kind == "ones" else [-1]}
+
+
 def _slice(draw: Draw, data: Array) -> dict[str, Any]:
     chosen = draw(st.permutations(range(data.ndim)).map(lambda order: order[: max(1, data.ndim - 1)]))
     count = len(chosen)
@@ -117,6 +127,7 @@ def one_hot_samples(draw: Draw) -> Sample:
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "reshape": tensor_samples(_newshape),
+    "contrib_reverse_reshape": tensor_samples(_reversed_shape),
     "squeeze": tensor_samples(
         lambda draw, data: {
             "axis": draw(st.sampled_from((None, tuple(d for d, n in enumerate(data.shape) if n == 1)[:1])))

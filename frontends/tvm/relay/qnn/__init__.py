@@ -9,4 +9,4 @@ from .op import *  # noqa: F403
 __getattr__ = report_absent("tvm.relay.qnn")
 
 __all__ = ["op", "transform"]
-__all__ += [name for name in op.__all__ if name != "legalizations"]
+__all__ += [name for name in op.__all__ if name not in ("canonicalizations", "legalizations")]

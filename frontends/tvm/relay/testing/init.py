@@ -15,7 +15,7 @@ from ....relay.expr import Function
 from ...ir.module import IRModule
 from ...nd import NDArray, array
 
-Initializer = Callable[[str, npt.NDArray[Any], np.random.Generator], None]
+Initializer = Callable[[str, npt.NDArray[Any]], None]
 
 
 def xavier(name: str, values: npt.NDArray[Any], random: np.random.Generator) -> None:
@@ -34,16 +34,17 @@ def xavier(name: str, values: npt.NDArray[Any], random: np.random.Generator) -> 
 
 
 def create_workload(
-    net: Function, initializer: Initializer = xavier, seed: int = 0
+    net: Function, initializer: Initializer | None = None, seed: int = 0
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """A function as a module, and random arrays for its parameters except `data`.
 
-    initializer: fills the array of a parameter, given its name and a random generator.  seed: of the generator, and of
+    initializer: fills the array of a parameter, given its name; `xavier` by default.  seed: of the generator, and of
     numpy's global one, from which programs then take their inputs.  OptionError for a parameter of unknown shape.
     """
     np.random.seed(seed)
     mod = IRModule.from_expr(net)
     random = np.random.default_rng(seed)
+    fill = initializer or (lambda name, values: xavier(name, values, random))
     params: dict[str, NDArray] = {}
     for name, value in mod.functions["main"].params:
         if name == "data":
@@ -52,6 +53,6 @@ def create_workload(
         if not all(isinstance(size, int) for size in shape):
             raise OptionError(f"parameter {name} of shape {shape}, expected known sizes")
         values = np.zeros([int(size) for size in shape], dtype_of_tensor(value))
-        initializer(name, values, random)
+        fill(name, values)
         params[name] = array(values)
     return mod, params

@@ -5,9 +5,9 @@ from __future__ import annotations
 from .....relay import qnn as operators
 from .....relay.qnn import *  # noqa: F403
 from ....absent import report_absent
-from . import legalizations
+from . import canonicalizations, legalizations
 
 __getattr__ = report_absent("tvm.relay.qnn.op")
 
-__all__ = ["legalizations"]
+__all__ = ["canonicalizations", "legalizations"]
 __all__ += [name for name in operators.__all__ if name != "op"]
