@@ -52,7 +52,7 @@ def test_a_graph_has_a_row_for_each_kernel_with_its_work_and_its_schedule(
     one, two, decisions = text.split("\n\n")
     assert one.startswith("1 thread: peak")
     assert two.startswith("2 threads: peak")
-    name, calls, *_ = first = row(one, "fused_nn_dense_nn_relu")
+    name, calls, *_ = first = row(one, "fused_nn_contrib_dense_pack_nn_relu")
     assert calls == "1"
     assert first[4] == f"{4 * 16 * (2 * 16 + 1) / 1e6:.2f}"
     assert row(one, "all")[1] == "2"
@@ -84,7 +84,7 @@ def test_the_roofline_is_a_picture(capsys: pytest.CaptureFixture[str], tmp_path:
     _, text, _ = profile(capsys, graph(tmp_path), "--size", "batch=4", "--number", "1", "-o", picture)
     assert f"roofline: {picture}" in text
     content = picture.read_bytes()
-    assert b"fused_nn_dense_nn_relu" in content if suffix == ".svg" else content.startswith(b"\x89PNG")
+    assert b"fused_nn_contrib_dense_pack_nn_relu" in content if suffix == ".svg" else content.startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
