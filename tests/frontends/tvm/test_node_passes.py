@@ -209,7 +209,7 @@ def test_fused_graphs_are_as_before_after_defusion() -> None:
 def test_a_function_of_quantized_numbers_is_a_table() -> None:
     tables = relay.qnn.op.canonicalizations
     data = np.arange(-128, 128).astype("int8")
-    numbers = [relay.const(1 / 64), relay.const(3), relay.const(1 / 128), relay.const(-5)]
+    numbers = (relay.const(1 / 64), relay.const(3), relay.const(1 / 128), relay.const(-5))
     call = tables.create_integer_lookup_op(relay.const(data), np.tanh, *numbers, in_dtype="int8", out_dtype="int8")
     expected = np.clip(np.round(np.tanh((data - 3.0) / 64) * 128) - 5, -128, 127)
     assert np.abs(tables.run_const_expr(call) - expected).max() <= 1
