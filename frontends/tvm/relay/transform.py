@@ -378,9 +378,14 @@ def _combining(name: str, op: str, key: Callable[[Call], Any], least: int, combi
 
 
 def _on_typed(name: str, level: int, change: Callable[[Function], Function]) -> FunctionalPass:
-    """A pass that changes graphs as the user wrote them, whose nodes have types before and after."""
+    """A pass that changes graphs as the user wrote them, whose nodes have types before and after. Functions of other
+    compilers stay."""
+
+    def change_own(func: Function) -> Function:
+        return func if "Compiler" in (func.attrs or {}) else change(func)
+
     return FunctionalPass(
-        lambda mod, ctx: _with_types(on_graphs(change, _with_types(mod), is_normal=False)), PassInfo(level, name)
+        lambda mod, ctx: _with_types(on_graphs(change_own, _with_types(mod), is_normal=False)), PassInfo(level, name)
     )
 
 
