@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 def valid_boxes(description: str, data: Array) -> tuple[Array, Array, Array]:
-    """The number of boxes with a higher score than a threshold; these boxes in front; their indices. Others are -1.
+    """The number of boxes with a higher score than a threshold; these boxes first, the others -1; their indices.
 
     data: [batch, n, elements].  description: as JSON, the threshold (`score_threshold`), the position of the score in a
     box (`score_index`), and that of its class, which is negative for no box, or -1 (`id_index`).
@@ -39,7 +39,7 @@ def suppress_boxes(description: str, data: Array, counts: Array, indices: Array)
 
     data: [batch, n, elements], of which the first `counts` take part.  indices: the index of each of them.
     description: as JSON, the parameters of `R.vision.non_max_suppression`. If `soft_nms_sigma` is positive, covered
-    boxes have lower scores, and the kept boxes are in front.
+    boxes have lower scores, and the kept boxes are first.
     """
     given = json.loads(description)
     boxes, places = np.full_like(data, -1), np.full(data.shape[:2], -1, np.int32)

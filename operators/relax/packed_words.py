@@ -153,7 +153,7 @@ def dynamic_strided_slice(
 def get_valid_counts(
     builder: RelayBuilder, data: SSAValue, score_threshold: float = 0, id_index: int = 0, score_index: int = 1
 ) -> Values:
-    """The number of boxes with a higher score and a class, these boxes in front, and their indices."""
+    """The number of boxes with a higher score and a class, these boxes first, and their indices."""
     batch, count, length = _boxes("vision.get_valid_counts", data)
     given = {"score_threshold": score_threshold, "id_index": id_index, "score_index": score_index}
     results = [("int32", [batch]), (dtype_of_tensor(data), [batch, count, length]), ("int32", [batch, count])]
