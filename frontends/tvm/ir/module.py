@@ -326,14 +326,13 @@ class IRModule(Module):
         self.add_graphs(functions)
 
     def import_from_std(self, file: str) -> None:
-        """Adds the functions and the data types of a file of programs: `prelude.rly`, `nat.rly`, `gradient.rly`.
-        OptionError for another file."""
-        programs = files(f"{str(__package__).removesuffix('.ir')}.relay") / "programs"
-        if not (programs / file).is_file():
-            raise OptionError(
-                f"no program {file!r}, there is {', '.join(sorted(each.name for each in programs.iterdir()))}"
-            )
-        self.add_program((programs / file).read_text(encoding="utf-8"))
+        """Adds the functions and the data types of a file of programs: `prelude.rly` or `nat.rly`. OptionError for
+        another file."""
+        folder = files(f"{str(__package__).removesuffix('.ir')}.relay.programs")
+        programs = {each.name: each for each in folder.iterdir() if each.name.endswith(".rly")}
+        if file not in programs:
+            raise OptionError(f"no program {file!r}, there is {', '.join(sorted(programs))}")
+        self.add_program(programs[file].read_text(encoding="utf-8"))
 
     def get_global_type_var(self, name: str) -> GlobalTypeVar:
         """The name of a data type. OptionError for an unknown name."""

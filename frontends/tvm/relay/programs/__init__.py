@@ -1,0 +1,1 @@
+"""The programs of `IRModule.import_from_std`, in the text of Relay."""
