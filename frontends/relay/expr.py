@@ -213,6 +213,12 @@ class Call(Expr):
         assert isinstance(self.op, Operator)
         return CallAttributes(self.op, normalize_attributes(self.op, attrs))
 
+    def with_args(self, args: Sequence[Any], changes: Mapping[str, Any] | None = None) -> Call:
+        """The call of the same operator or function with other operands, at the same place. changes: of attributes."""
+        new = Call(self.op, args, {**self.attrs, **(changes or {})})
+        new.location = self.location
+        return new
+
     @property
     def children(self) -> Sequence[Expr]:
         return self.args
@@ -484,6 +490,16 @@ def call(name: str, *args: Any, **attributes: object) -> Call:
     """A call of the operator `name`. TeError for unknown attributes."""
     operator = operator_of(name)
     return Call(operator, args, attributes)
+
+
+def operator_name(expr: Any) -> str | None:
+    """The name of the operator that an expression calls, None for other expressions."""
+    return expr.op.name if isinstance(expr, Call) and isinstance(expr.op, Operator) else None
+
+
+def flat_operands(args: Sequence[Expr]) -> list[Expr]:
+    """The operands of a call: the fields in place of tuples."""
+    return [leaf for arg in args for leaf in (arg.fields if isinstance(arg, Tuple) else (arg,))]
 
 
 def _plain(value: Any) -> Any:

@@ -27,6 +27,7 @@ from .expr import (
     TupleWrapper,
     Var,
     as_expr,
+    flat_operands,
 )
 from .graph import module_of
 from .types import (
@@ -314,9 +315,7 @@ class _Inference:
         else:
             assert isinstance(expr, Call)
             args = [parameter(each) for each in expr.args]
-            leaves = [leaf for each in args for leaf in (each.fields if isinstance(each, Tuple) else (each,))]
-            body = Call(expr.op, leaves, expr.attrs)
-            body.location = expr.location
+            body = expr.with_args(flat_operands(args))
         module_of({"main": Function(list(params.values()), body)})
         for each, variable in params.items():
             if each in types and isinstance(types[each], IncompleteType):

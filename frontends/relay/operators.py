@@ -14,7 +14,7 @@ from ...core.errors import OptionError
 from ...expressions.errors import TeError
 from ...operators import UnknownOperatorError, operator_of
 from .adt import DynamicCall, expressions_in
-from .expr import Call, Constant, Expr, Tuple, TupleWrapper, as_expr, call
+from .expr import Call, Constant, Expr, TupleWrapper, as_expr, call, flat_operands
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,10 +55,7 @@ def operator_function(name: str) -> Callable[..., Call]:
         bound = bind_operator_arguments(name, signature, args, kwargs)
         if dynamic := _dynamic_call(name, build, bound, operator.operands):
             return dynamic
-        operands: list[Expr] = []
-        for operand in operator.operands:
-            value = as_expr(bound.pop(operand))
-            operands += value.fields if isinstance(value, Tuple) else [value]
+        operands = flat_operands([as_expr(bound.pop(operand)) for operand in operator.operands])
         bound = {key: value.array.tolist() if isinstance(value, Constant) else value for key, value in bound.items()}
         return call_operator(name, *operands, **bound)
 

@@ -39,6 +39,7 @@ from .expr import (
     Var,
     as_expr,
     call,
+    flat_operands,
 )
 from .text import METADATA, SUFFIXES, function_of
 from .types import Any_, FuncType, GlobalTypeVar, RefType, TensorType, TupleType, Type, TypeCall, TypeData, TypeVar
@@ -283,8 +284,7 @@ class _Builder:
         try:
             if function is not None and not attributes.keys() - _parameters(function):
                 return as_expr(function(*args, **attributes))
-            leaves = [leaf for arg in args for leaf in (arg.fields if isinstance(arg, Tuple) else (arg,))]
-            return Call(operator, leaves, attributes)
+            return Call(operator, flat_operands(args), attributes)
         except TeError as error:
             raise RelayTextError(f"line {node.meta.line}: {error.what}") from None
         except StepwellError as error:

@@ -14,6 +14,7 @@ from ...relay.expr import Call, Expr, Function, Tuple, TupleGetItem
 from ...relay.expr import call as new_call
 from ...relay.functor import ExprMutator
 from ...relay.types import TensorType
+from .layouts import in_layout
 
 Rule: TypeAlias = Callable[[Any, Any, Any, Any], Any]
 """As of `relay.op.register_alter_op_layout`."""
@@ -102,7 +103,7 @@ class _Alteration(ExprMutator):
                 new.args, inputs, old.operands, found.operands, types, strict=True
             )
         ]
-        result = Call(new.op, args, {**new.attrs, **found.changes})
+        result = new.with_args(args, found.changes)
         result.location = call.location
         return _Value(result, old.result, found.result)
 
@@ -138,16 +139,8 @@ class _Alteration(ExprMutator):
             if missing:
                 wide = new_call("expand_dims", expr, axis=0, num_newaxis=len(missing))
                 source = Layout.of("".join(missing) + source.text)
-            self.changed[key] = _laid_out(wide, source, target)
+            self.changed[key] = in_layout(wide, source.text, target.text)
         return self.changed[key]
-
-
-def _laid_out(expr: Expr, source: Layout, target: Layout) -> Expr:
-    if source == target:
-        return expr
-    if source.text == source.letters and target.text == target.letters:
-        return new_call("transpose", expr, axes=[source.text.index(letter) for letter in target.text])
-    return new_call("layout_transform", expr, src_layout=source.text, dst_layout=target.text)
 
 
 # The layouts of operators

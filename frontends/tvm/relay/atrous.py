@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....operators.windows import each_dimension, paddings
-from ...relay.expr import Call, Constant, Expr, Function
+from ...relay.expr import Call, Constant, Expr, Function, operator_name
 from ...relay.functor import ExprMutator
 
 
@@ -19,20 +19,16 @@ class _Flattening(ExprMutator):
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
         assert isinstance(new, Call)
-        return _flattened(new) or new if _name(new) == "nn.batch_to_space_nd" else new
-
-
-def _name(expr: Any) -> str | None:
-    return getattr(expr.op, "name", None) if isinstance(expr, Call) else None
+        return _flattened(new) or new if operator_name(new) == "nn.batch_to_space_nd" else new
 
 
 def _flattened(outer: Call) -> Call | None:
     """The dilated convolution that a `nn.batch_to_space_nd` computes, None if it computes another function."""
     conv = outer.args[0]
-    if not isinstance(conv, Call) or _name(conv) not in ("nn.conv2d", "qnn.conv2d"):
+    if not isinstance(conv, Call) or operator_name(conv) not in ("nn.conv2d", "qnn.conv2d"):
         return None
     inner = conv.args[0]
-    if not isinstance(inner, Call) or _name(inner) != "nn.space_to_batch_nd":
+    if not isinstance(inner, Call) or operator_name(inner) != "nn.space_to_batch_nd":
         return None
     to_space, to_batch, attrs = _attributes(outer), _attributes(inner), _attributes(conv)
     blocks = [*to_batch.block_shape]
@@ -52,9 +48,7 @@ def _flattened(outer: Call) -> Call | None:
     if min(around) < 0:
         return None
     changes = {"padding": around, "dilation": blocks}
-    result = Call(conv.op, [inner.args[0], *conv.args[1:]], {**conv.attrs, **changes})
-    result.location = conv.location
-    return result
+    return conv.with_args([inner.args[0], *conv.args[1:]], changes)
 
 
 def _attributes(call: Call) -> Any:
@@ -63,7 +57,7 @@ def _attributes(call: Call) -> Any:
 
 def _padding_of(conv: Call) -> float | None:
     """The number that a convolution pads its data with, None if it is not known."""
-    if _name(conv) == "nn.conv2d":
+    if operator_name(conv) == "nn.conv2d":
         return 0
     zero = conv.args[2]
     return float(zero.array) if isinstance(zero, Constant) and zero.array.size == 1 else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...relay.expr import Call, Expr, Function
+from ...relay.expr import Call, Expr, Function, operator_name
 from ...relay.expr import call as new_call
 from ...relay.functor import TypedMutator
 
@@ -17,7 +17,7 @@ class _Sums(TypedMutator):
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
         assert isinstance(new, Call)
-        if getattr(new.op, "name", None) != "nn.bias_add":
+        if operator_name(new) != "nn.bias_add":
             return new
         data, bias = new.args
         rank = len(call.args[0].checked_type.shape)

@@ -6,7 +6,7 @@ import numpy as np
 
 from ....core.dtypes import parse_dtype
 from ....operators import Operator, Pattern, operator_of
-from ...relay.expr import Call, Constant, Expr, Function
+from ...relay.expr import Call, Constant, Expr, Function, operator_name
 from ...relay.functor import ExprMutator, TypedMutator
 from ...relay.types import TensorType
 
@@ -21,7 +21,7 @@ class _Products(TypedMutator):
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
         assert isinstance(new, Call)
-        if getattr(new.op, "name", None) != "divide" or not isinstance(new.args[1], Constant):
+        if operator_name(new) != "divide" or not isinstance(new.args[1], Constant):
             return new
         array = new.args[1].array
         if array.dtype.kind != "f" or not array.all():
@@ -59,7 +59,7 @@ class _OwnCasts(ExprMutator):
 
 
 def _widens(call: Call) -> bool:
-    if getattr(call.op, "name", None) != "cast":
+    if operator_name(call) != "cast":
         return False
     source = call.args[0].known_type
     bits = lambda dtype: parse_dtype(dtype).bits  # noqa: E731

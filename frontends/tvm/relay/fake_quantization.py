@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ....core.dtypes import int_range, parse_dtype
 from ....core.errors import StepwellError
 from ....operators import Operator
-from ...relay.expr import Call, Constant, Expr, Function, Tuple, TupleGetItem, const
+from ...relay.expr import Call, Constant, Expr, Function, Tuple, TupleGetItem, const, operator_name
 from ...relay.expr import call as new_call
 from ...relay.functor import ExprMutator
 
@@ -112,7 +112,7 @@ class Region:
         """The parameters that the result of a call should have: those of the region, if only operators that move
         elements follow."""
         node = self.result
-        while node is not call and isinstance(node, Call) and getattr(node.op, "name", None) in MOVES:
+        while node is not call and isinstance(node, Call) and operator_name(node) in MOVES:
             node = node.args[0]
         return self.wanted if node is call else None
 
@@ -162,9 +162,7 @@ def _parameters_of(call: Call, dtype: str) -> Parameters:
 
 def _again(call: Call, *operands: Expr, **changes: Any) -> Call:
     """A call of the same operator, with other operands and attributes."""
-    new = Call(call.op, operands, {**call.attrs, **changes})
-    new.location = call.location
-    return new
+    return call.with_args(operands, changes)
 
 
 # Operators that move, choose or compare elements
@@ -516,7 +514,7 @@ class _RegionsBeforeQuantize(ExprMutator):
         self.hard_fail = hard_fail
 
     def visit_call(self, call: Call) -> Expr:
-        if getattr(call.op, "name", None) != "qnn.quantize":
+        if operator_name(call) != "qnn.quantize":
             return super().visit_call(call)
         try:
             wanted = _parameters_of(call, call.checked_type.dtype)
@@ -538,7 +536,7 @@ class _RegionsAfterDequantize(ExprMutator):
     """Converts operators on dequantized numbers, and dequantizes their results."""
 
     def visit_call(self, call: Call) -> Expr:
-        if getattr(call.op, "name", None) not in QAT:
+        if operator_name(call) not in QAT:
             return super().visit_call(call)
         try:
             region = Region(call, None, self.visit)

@@ -12,7 +12,7 @@ from ....transforms.pipelines import run_pipeline
 from ....transforms.relay.fold_constants import RelayFoldConstantsPass
 from ....transforms.relay.simplify_inference import RelaySimplifyInferencePass
 from ...relay.annotation import MARKS
-from ...relay.expr import Call, Constant, Expr, Function, If, Let, Tuple, TupleGetItem
+from ...relay.expr import Call, Constant, Expr, Function, If, Let, Tuple, TupleGetItem, operator_name
 from ...relay.expr import call as new_call
 from ...relay.functor import TypedMutator
 from ..ir.module import IRModule
@@ -76,7 +76,7 @@ def _known_shape(call: Call) -> Any:
 
 def _constant_of(expr: Expr) -> Constant | None:
     """The constant that an expression is, perhaps with marks."""
-    while isinstance(expr, Call) and getattr(expr.op, "name", None) in MARKS:
+    while isinstance(expr, Call) and operator_name(expr) in MARKS:
         expr = expr.args[0]
     return expr if isinstance(expr, Constant) else None
 
@@ -103,7 +103,7 @@ class _Inference(TypedMutator):
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
         assert isinstance(new, Call)
-        name = getattr(new.op, "name", None)
+        name = operator_name(new)
         if name == "nn.dropout":
             return new.args[0]
         return _normalized(new, call) if name == "nn.batch_norm" else new

@@ -44,6 +44,7 @@ from ...relay.expr import (
     Var,
     as_expr,
     const,
+    flat_operands,
 )
 from ...relay.functor import bind, post_order
 from ...relay.graph import module_of
@@ -286,11 +287,7 @@ class Interpreter:
         tensors: list[NDArray] = []
         for arg, value in zip(expr.args, values, strict=True):
             args.append(arg if value is None else _parameter(value, params, tensors))
-        call = Call(
-            expr.op, [leaf for arg in args for leaf in (arg.fields if isinstance(arg, Tuple) else (arg,))], expr.attrs
-        )
-        call.location = expr.location
-        return self._run(call, params, tensors)
+        return self._run(expr.with_args(flat_operands(args)), params, tensors)
 
     def _dynamic_call(self, expr: DynamicCall, scope: Scope) -> Steps:
         values: dict[Expr, Any] = {}

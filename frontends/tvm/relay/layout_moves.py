@@ -143,9 +143,7 @@ class _Movement(ExprMutator):
 def _again(call: Call, operands: Sequence[Expr], changes: dict[str, Any]) -> Call:
     if not changes and list(operands) == list(call.args):
         return call
-    new = Call(call.op, operands, {**call.attrs, **changes})
-    new.location = call.location
-    return new
+    return call.with_args(operands, changes)
 
 
 def _expanded(value: Expr, own: int, rank: int) -> Expr:

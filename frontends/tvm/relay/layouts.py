@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from ....core.errors import OptionError
 from ....operators import OPERATORS
-from ...relay.expr import Call, Expr, Function
+from ...relay.expr import Call, Expr, Function, operator_name
 from ...relay.expr import call as new_call
 from ...relay.functor import TypedMutator
 from .layout_moves import move_transposes
@@ -39,7 +39,7 @@ class _Converter(TypedMutator):
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
         assert isinstance(new, Call)
-        name = getattr(call.op, "name", None)
+        name = operator_name(call)
         if name is None or name not in self.desired:
             return new
         result = _converted(new, [str(each) for each in self.desired[name]])
@@ -67,9 +67,7 @@ def _converted(call: Call, desired: Sequence[str]) -> Expr:
     out = values.get("out_layout") or old
     if out == new and all(values[name] in ("", value) for name, value in changed.items()):
         return call
-    result = Call(call.op, args, {**call.attrs, **changed})
-    result.location = call.location
-    return _transposed(result, new, out)
+    return _transposed(call.with_args(args, changed), new, out)
 
 
 def _weight(default: str, data: str) -> str:
@@ -77,8 +75,17 @@ def _weight(default: str, data: str) -> str:
     return f"{default[2:]}{default[1]}{default[0]}" if data.endswith("C") else default
 
 
+def in_layout(expr: Expr, source: str, target: str) -> Expr:
+    """A tensor in another layout: itself, a transpose, or a tensor with other blocks."""
+    if source == target:
+        return expr
+    if source.isalpha() and sorted(source) == sorted(target):
+        return new_call("transpose", expr, axes=[source.index(letter) for letter in target])
+    return new_call("layout_transform", expr, src_layout=source, dst_layout=target)
+
+
 def _transposed(expr: Expr, old: str, new: str) -> Expr:
     """An expression in layout `old` converted to layout `new`."""
     if sorted(old) != sorted(new):
         raise OptionError(f"ConvertLayout: layout {new} of a tensor in layout {old}, expected the same dimensions")
-    return expr if old == new else new_call("transpose", expr, axes=tuple(old.index(letter) for letter in new))
+    return in_layout(expr, old, new)

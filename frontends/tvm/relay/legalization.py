@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ....core.errors import OptionError
-from ...relay.expr import Call, Expr, Function, Tuple
+from ...relay.expr import Call, Expr, Function, Tuple, operator_name
 from ...relay.functor import ExprMutator
 from ...relay.types import TupleType
 
@@ -28,7 +28,7 @@ class _Legalization(ExprMutator):
 
     def visit_call(self, call: Call) -> Expr:
         new = super().visit_call(call)
-        name = getattr(call.op, "name", None)
+        name = operator_name(call)
         if name is None or name not in self.rules:
             return new
         assert isinstance(new, Call)

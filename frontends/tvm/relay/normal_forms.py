@@ -132,9 +132,7 @@ class _Binding:
             case FunctionCall():
                 return FunctionCall(self.value(node.op), [self.value(each) for each in node.args], node.attrs)
             case Call():
-                new = Call(node.op, [self.value(each) for each in node.args], node.attrs)
-                new.location = node.location
-                return new
+                return node.with_args([self.value(each) for each in node.args])
             case Tuple():
                 return Tuple([self.value(each) for each in node.fields])
             case TupleGetItem():

@@ -9,7 +9,7 @@ import numpy as np
 from ....core.dtypes import dtype_of_numpy, is_float_dtype, min_value, numpy_dtype
 from ....operators import Operator
 from ....operators.windows import paddings
-from ...relay.expr import Call, Constant, Expr, Function
+from ...relay.expr import Call, Constant, Expr, Function, operator_name
 from ...relay.functor import ExprMutator
 
 
@@ -26,7 +26,7 @@ class _Folding(ExprMutator):
             return new
         pad = new.args[0] if new.args else None
         value = _value_of(call)
-        if value is None or not isinstance(pad, Call) or getattr(pad.op, "name", None) != "nn.pad":
+        if value is None or not isinstance(pad, Call) or operator_name(pad) != "nn.pad":
             return new
         layout = call.attrs.layout if "_pool" in call.op.name else call.attrs.data_layout  # pyright: ignore[reportAttributeAccessIssue]
         widths: Any = pad.attrs.pad_width  # pyright: ignore[reportAttributeAccessIssue]
@@ -44,9 +44,7 @@ class _Folding(ExprMutator):
             if not call.attrs.count_include_pad and any(any(pair) for pair in own):  # pyright: ignore[reportAttributeAccessIssue]
                 return new
             changes["count_include_pad"] = True
-        folded = Call(call.op, [pad.args[0], *new.args[1:]], {**call.attrs, **changes})
-        folded.location = call.location
-        return folded
+        return call.with_args([pad.args[0], *new.args[1:]], changes)
 
 
 def _reaches_image(pool: Call, padding: list[int]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from ...relay.expr import Call, Expr, Function, TupleGetItem
+from ...relay.expr import Call, Expr, Function, TupleGetItem, operator_name
 from ...relay.expr import call as new_call
 from ...relay.functor import ExprMutator, post_order
 
@@ -27,7 +27,7 @@ def combine_products(func: Function, name: str, key: Callable[[Call], Any], leas
     groups: dict[tuple[Expr, Any], list[Call]] = {}
 
     for node in post_order(func):
-        if isinstance(node, Call) and getattr(node.op, "name", None) == name:
+        if isinstance(node, Call) and operator_name(node) == name:
             alike = key(node)
             if alike is not None:
                 groups.setdefault((node.args[0], alike), []).append(node)

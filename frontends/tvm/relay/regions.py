@@ -12,7 +12,7 @@ from typing import Any
 from ....core.errors import OptionError
 from ....operators import Operator
 from ...relay.annotation import BEGIN, DEFAULT, END, compiler_begin, compiler_end, is_mark
-from ...relay.expr import Call, Expr, Function, FunctionCall, If, Let, Tuple, TupleGetItem, Var
+from ...relay.expr import Call, Expr, Function, FunctionCall, If, Let, Tuple, TupleGetItem, Var, operator_name
 from ...relay.functor import ExprMutator, TypedMutator, post_order_visit
 from ..intrinsics import operator_attributes
 
@@ -132,8 +132,7 @@ class _Annotation(TypedMutator):
             return FunctionCall(new.op, [self._ended(each) for each in new.args], new.attrs)
         compiler = next((each for each in self.targets if _computes(each, call)), DEFAULT)
         _, args = self._begun(new.args, compiler)
-        result = Call(new.op, args, new.attrs)
-        result.location = call.location
+        result = new.with_args(args)
         self.compilers[result] = compiler
         return result
 
@@ -214,7 +213,7 @@ def _computes(compiler: str, call: Call) -> bool:
     its name."""
     if isinstance(call.op, Function):
         return str(call.op.attrs.get("Composite", "")).partition(".")[0] == compiler
-    rule = operator_attributes(f"target.{compiler}").get(getattr(call.op, "name", ""))
+    rule = operator_attributes(f"target.{compiler}").get(operator_name(call) or "")
     return rule is not None and bool(rule(call))
 
 

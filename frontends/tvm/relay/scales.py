@@ -14,7 +14,7 @@ from typing import Any
 from ....core.dtypes import is_float_dtype, numpy_dtype
 from ....operators import Operator
 from ....operators.layouts import Layout
-from ...relay.expr import Call, Constant, Expr, Function
+from ...relay.expr import Call, Constant, Expr, Function, operator_name
 from ...relay.expr import call as new_call
 from ...relay.functor import TypedMutator, post_order
 
@@ -36,7 +36,7 @@ class _Demand:
         """Whether a scale is known to have the signs that are demanded."""
         if not self.positive and not self.nonzero:
             return True
-        while isinstance(scale, Call) and _name(scale) in _MOVES:
+        while isinstance(scale, Call) and operator_name(scale) in _MOVES:
             scale = scale.args[0]
         if not isinstance(scale, Constant):
             return False
@@ -54,10 +54,6 @@ class _Scaled:
     value: Expr
     scale: Expr
     axes: tuple[int, ...]
-
-
-def _name(call: Any) -> str | None:
-    return getattr(call.op, "name", None) if isinstance(call, Call) else None
 
 
 def _shape(expr: Expr) -> tuple[Any, ...]:
@@ -128,9 +124,9 @@ def _channels(call: Call, is_input: bool) -> tuple[int, ...] | None:
     """The axes of the channels of the data, or of the result, of an operator with weights; None if its weights are in
     groups, or divide their channels otherwise."""
     dtypes = {each.checked_type.dtype for each in (call, *call.args)}
-    if len(dtypes) > 1 or not _has_floats(call) or _name(call) not in ("nn.dense", *_CONVOLUTIONS):
+    if len(dtypes) > 1 or not _has_floats(call) or operator_name(call) not in ("nn.dense", *_CONVOLUTIONS):
         return None
-    if _name(call) == "nn.dense":
+    if operator_name(call) == "nn.dense":
         return (len(_shape(call)) - 1,)
     attrs: Any = call.attrs
     layout = attrs.data_layout if is_input else attrs.out_layout or attrs.data_layout
@@ -143,19 +139,13 @@ def _channels(call: Call, is_input: bool) -> tuple[int, ...] | None:
 
 def _with_weight(call: Call, data: Expr, weight: Expr, scale: Expr, is_input: bool) -> Call:
     """An operator whose weight is multiplied by the scale of its data, or of its result."""
-    if _name(call) == "nn.dense":
+    if operator_name(call) == "nn.dense":
         factor = scale if is_input else _along(scale, (0, 0), (0,))
     else:
         attrs: Any = call.attrs
         letter = "I" if is_input and not _is_depthwise(call) else "O"
         factor = _along(scale, _shape(call.args[1]), _axes_of(attrs.kernel_layout, letter))
-    return _again(call, [data, new_call("multiply", weight, factor)])
-
-
-def _again(call: Call, args: Sequence[Expr]) -> Call:
-    new = Call(call.op, args, call.attrs)
-    new.location = call.location
-    return new
+    return call.with_args([data, new_call("multiply", weight, factor)])
 
 
 # Forward
@@ -199,9 +189,9 @@ def _of_operands(call: Call, demand: _Demand | None) -> list[_Demand | None]:
         return [_Demand(channels), *none[1:]]
     if demand is None:
         return none
-    if _name(call) in _SIGNED:
+    if operator_name(call) in _SIGNED:
         return [replace(demand, positive=True)]
-    if _name(call) in _SUMS:
+    if operator_name(call) in _SUMS:
         for n, (whole, part) in enumerate((call.args, call.args[::-1])):
             if _fits(whole, part, demand.axes) and _is_known(_shape(whole), demand.axes):
                 return [None] * n + [replace(demand, nonzero=True)] + [None] * (1 - n)
@@ -218,7 +208,7 @@ class _Forward(TypedMutator):
         args = [self.visit(arg) for arg in call.args]
         found = [self.scaled.get(arg) for arg in call.args]
         demand = self.demands.get(call)
-        if _name(call) == "multiply" and demand is not None:
+        if operator_name(call) == "multiply" and demand is not None:
             for value, factor, n in ((0, 1, 0), (1, 0, 1)):
                 scale = _scale_of(call.args[value], call.args[factor], demand.axes)
                 if scale is not None and demand.allows(scale):
@@ -229,13 +219,13 @@ class _Forward(TypedMutator):
             return super().visit_call(call)
         scaled = found[index]
         assert scaled is not None
-        if _name(call) in ("nn.dense", *_CONVOLUTIONS):
+        if operator_name(call) in ("nn.dense", *_CONVOLUTIONS):
             return _with_weight(call, scaled.value, args[1], scaled.scale, is_input=True)
         operands = [*args]
-        if _name(call) in _SUMS:
+        if operator_name(call) in _SUMS:
             factor = _along(scaled.scale, _shape(call.args[index]), scaled.axes)
             operands[1 - index] = new_call("divide", args[1 - index], factor)
-        new = _again(call, operands)
+        new = call.with_args(operands)
         self.scaled[call] = _Scaled(new, scaled.scale, scaled.axes)
         return new
 
@@ -265,7 +255,7 @@ class _Backward(TypedMutator):
                     self.demands[node] = demand
 
     def _demand(self, call: Call) -> _Demand | None:
-        name = _name(call)
+        name = operator_name(call)
         inner = [self.demands.get(arg) for arg in call.args]
         if name in ("nn.dense", *_CONVOLUTIONS):
             axes = _channels(call, is_input=False)
@@ -288,7 +278,7 @@ class _Backward(TypedMutator):
         return None
 
     def visit_call(self, call: Call) -> Expr:
-        if _name(call) == "multiply":
+        if operator_name(call) == "multiply":
             for value, factor in (call.args, call.args[::-1]):
                 demand = self.demands.get(value)
                 scale = None if demand is None else _scale_of(value, factor, demand.axes)
@@ -299,13 +289,13 @@ class _Backward(TypedMutator):
     def _scaled(self, call: Expr, scale: Expr, axes: tuple[int, ...]) -> Expr:
         """The product of a value that demands it, and a scale."""
         assert isinstance(call, Call)
-        name = _name(call)
+        name = operator_name(call)
         if name in ("nn.dense", *_CONVOLUTIONS):
             data, weight = (self.visit(arg) for arg in call.args)
             return _with_weight(call, data, weight, scale, is_input=False)
         if name == "nn.bias_add":
             bias = new_call("multiply", self.visit(call.args[1]), scale)
-            return _again(call, [self._scaled(call.args[0], scale, axes), bias])
+            return call.with_args([self._scaled(call.args[0], scale, axes), bias])
         operands: list[Expr] = []
         for n, arg in enumerate(call.args):
             if arg in self.demands:
@@ -313,4 +303,4 @@ class _Backward(TypedMutator):
             else:
                 factor = _along(scale, _shape(call.args[1 - n]), axes)
                 operands.append(new_call("multiply", self.visit(arg), factor))
-        return _again(call, operands)
+        return call.with_args(operands)

@@ -10,10 +10,11 @@ import numpy as np
 
 from ....core.dtypes import dtype_of_numpy, is_float_dtype, max_value, min_value, numpy_dtype, parse_dtype
 from ....operators import Operator
-from ...relay.expr import Call, Constant, Expr, Function
+from ...relay.expr import Call, Constant, Expr, Function, operator_name
 from ...relay.expr import call as new_call
 from ...relay.functor import TypedMutator
 from ...relay.types import TensorType
+from .layouts import in_layout
 from .types import type_call
 
 
@@ -58,7 +59,7 @@ def _typed(expr: Expr) -> Expr:
 
 
 def _is_call(expr: Expr, *names: str) -> bool:
-    return isinstance(expr, Call) and getattr(expr.op, "name", None) in names
+    return operator_name(expr) in names
 
 
 def _shape(expr: Expr) -> Sequence[int] | None:
@@ -100,7 +101,7 @@ def _transpose_once(call: Call) -> Expr | None:
         return new_call("transpose", _operand(data), axes=[inner[axis] for axis in axes])
     if _is_call(data, "layout_transform"):
         layout = _reordered(_attributes(data).dst_layout, axes)
-        return None if layout is None else _between_layouts(_operand(data), _attributes(data).src_layout, layout)
+        return None if layout is None else in_layout(_operand(data), _attributes(data).src_layout, layout)
     return None
 
 
@@ -114,26 +115,17 @@ def _reordered(layout: str, axes: Sequence[int]) -> str | None:
     return "".join(layout[axis] for axis in axes) if layout.isalpha() else None
 
 
-def _between_layouts(data: Expr, source: str, target: str) -> Expr:
-    """A tensor in another layout."""
-    if source == target:
-        return data
-    if sorted(source) == sorted(target) and source.isalpha():
-        return new_call("transpose", data, axes=[source.index(letter) for letter in target])
-    return new_call("layout_transform", data, src_layout=source, dst_layout=target)
-
-
 def _layout_once(call: Call) -> Expr | None:
     """Two changes of the layout are one."""
     data, source, target = call.args[0], call.attrs["src_layout"], call.attrs["dst_layout"]
     if source == target:
         return data
     if _is_call(data, "layout_transform"):
-        return _between_layouts(_operand(data), _attributes(data).src_layout, target)
+        return in_layout(_operand(data), _attributes(data).src_layout, target)
     if _is_call(data, "transpose") and source.isalpha():
         axes = _axes(data)
         before = "".join(source[axes.index(axis)] for axis in range(len(axes)))
-        return _between_layouts(_operand(data), before, target)
+        return in_layout(_operand(data), before, target)
     return None
 
 
