@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 
-from ..core.identifiers import fresh_name as fresh_name
+from ..core.identifiers import fresh_name
 from ..core.walking import find_ops
 from ..dialects.text.names import source_name
 from ..dialects.tir import BlockOp, BufferOp, ForOp, FuncOp, LaunchThreadOp

@@ -20,7 +20,7 @@ from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern
 from .extents import Extent, known_extent
-from .nn import accumulator_dtype, require_packed_bytes, require_pad_value
+from .nn import accumulator_dtype, require_bytes, require_packed_bytes, require_pad_value
 from .ranks import ImageOperator, for_rank, for_ranks
 from .windows import Window, each_dimension, pad_with_value, paddings, require_known_extents, window_count
 
@@ -510,19 +510,7 @@ class _PackedByteConvolution(_WithBlocks):
         blocks, groups, *sizes, size = weight.shape
         each = weight.reshape(blocks, groups, *sizes, size // GROUP, GROUP)
         rows = np.moveaxis(each, (-2, -1), (1, 3)).reshape(blocks * size // GROUP, groups * GROUP, *sizes)
-        around = paddings(self.padding, self.rank, self.name)
-        image = np.pad(data, [(0, 0), (0, 0), *around], constant_values=self.pad_value)
-        plain = _Convolution(
-            self.name,
-            self.rank,
-            self.strides,
-            0,
-            self.dilation,
-            data_layout=f"NC{self.image}",
-            kernel_layout=f"OI{self.image}",
-            out_dtype="int32",
-        )
-        return plain.reference(image, rows[: self.channels, : data.shape[1]])
+        return _byte_reference(self, data, rows[: self.channels, : data.shape[1]])
 
 
 contrib_conv2d_pack_int8 = for_rank(2, "nn.contrib_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedByteConvolution)
@@ -600,8 +588,7 @@ class _PackedDepthwiseByteConvolution(ImageOperator):
         """The output channels of each input channel, and the taps along each dimension. TeError for operands that do
         not fit each other or the attributes."""
         name = self.name
-        if data.dtype != "uint8" or weight.dtype != "int8":
-            raise TeError(f"{name}: data of {data.dtype} and weight of {weight.dtype}, expected uint8 and int8")
+        require_bytes(data, weight, name)
         if data.ndim != self.rank + 2 or weight.ndim != self.rank + 1:
             dimensions = f"{data.ndim} and {weight.ndim} dimensions"
             raise TeError(f"{name}: data and weight of {dimensions}, expected {self.rank + 2} and {self.rank + 1}")
@@ -616,26 +603,33 @@ class _PackedDepthwiseByteConvolution(ImageOperator):
         return self.channels // inputs, sizes
 
     def reference(self, data: Array, weight: Array) -> Array:
-        around = paddings(self.padding, self.rank, self.name)
-        image = np.pad(data, [(0, 0), (0, 0), *around], constant_values=self.pad_value)
         sizes = each_dimension(self.kernel_size, self.rank, self.name)
-        plain = _Convolution(
-            self.name,
-            self.rank,
-            self.strides,
-            0,
-            self.dilation,
-            data.shape[1],
-            data_layout=f"NC{self.image}",
-            kernel_layout=f"OI{self.image}",
-            out_dtype="int32",
-        )
-        return plain.reference(image, weight[:, None, ..., : sizes[-1]])
+        return _byte_reference(self, data, weight[:, None, ..., : sizes[-1]], data.shape[1])
 
 
 contrib_depthwise_conv2d_pack_int8 = for_rank(
     2, "nn.contrib_depthwise_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedDepthwiseByteConvolution
 )
+
+
+def _byte_reference(
+    op: _PackedByteConvolution | _PackedDepthwiseByteConvolution, data: Array, weight: Array, groups: int = 1
+) -> Array:
+    """The reference result of a convolution of bytes, from the weights in the order OIHW."""
+    around = paddings(op.padding, op.rank, op.name)
+    image = np.pad(data, [(0, 0), (0, 0), *around], constant_values=op.pad_value)
+    plain = _Convolution(
+        op.name,
+        op.rank,
+        op.strides,
+        0,
+        op.dilation,
+        groups,
+        data_layout=f"NC{op.image}",
+        kernel_layout=f"OI{op.image}",
+        out_dtype="int32",
+    )
+    return plain.reference(image, weight)
 
 
 def _filled_channels(

@@ -168,11 +168,16 @@ def contrib_dense_pack_int8(data: Tensor, weight: Tensor, units: int) -> Tensor:
     )
 
 
+def require_bytes(data: Tensor, weight: Tensor, name: str) -> None:
+    """TeError for other data types than uint8 of data and int8 of weights."""
+    if data.dtype != "uint8" or weight.dtype != "int8":
+        raise TeError(f"{name}: data of {data.dtype} and weight of {weight.dtype}, expected uint8 and int8")
+
+
 def require_packed_bytes(data: Tensor, weight: Tensor, units: int, rank: int, name: str) -> list[int]:
     """The extents of a packed weight of bytes. TeError for operands of other data types, or if the weight has not the
     blocks of a number of rows."""
-    if data.dtype != "uint8" or weight.dtype != "int8":
-        raise TeError(f"{name}: data of {data.dtype} and weight of {weight.dtype}, expected uint8 and int8")
+    require_bytes(data, weight, name)
     if not data.ndim or weight.ndim != rank:
         raise TeError(f"{name}: data of shape {list(data.shape)} and weight of {list(weight.shape)}")
     extents = require_known_extents(weight.shape, name)

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from xdsl.ir import Block, SSAValue
 
-from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
 from ...core.errors import LoadError
+from ...core.identifiers import fresh_name
 from ...core.sizes import align_up, byte_count
 from ...dialects.attributes import UNSHARED_WORKSPACE, VIEW
 from ...module import Module

@@ -99,6 +99,17 @@ def _is_pure_kind(kind: type[Operation]) -> bool:
     return kind.__module__.partition(".")[0] not in _OWN_PACKAGES and kind.has_trait(Pure)
 
 
+def move_ops_before(block: Block, point: Operation) -> list[Operation]:
+    """Moves the ops of a block before `point`. Returns the ops."""
+    target = point.parent
+    assert target is not None
+    ops = list(block.ops)
+    for op in ops:
+        op.detach()
+        target.insert_op_before(op, point)
+    return ops
+
+
 def is_expression_op(op: Operation) -> bool:
     """Whether `op` computes a value for a statement. A call without result is a statement, and so is `tir.let`."""
     kind = type(op)

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import LocationAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.names import fresh_name
 from ...core.dtypes import numpy_dtype
+from ...core.identifiers import fresh_name
 from ...core.sizes import check_shape
 from ...operators import operator_of
 from ...operators.attributes import normalize_attributes

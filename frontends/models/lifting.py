@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.ir import Block, Region, SSAValue
 
-from ...analysis.names import fresh_name
+from ...core.identifiers import fresh_name
 from ...operators import relax
 from ...operators.relax.types import names_bound_by, names_in, prim
 from ...operators.relay import ConstantOp, FuncOp, ReturnOp

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from xdsl.ir import SSAValue
 
-from ...analysis.names import fresh_name
 from ...core.errors import StepwellError
+from ...core.identifiers import fresh_name
 from ...expressions.errors import TeError
 from ...module import Module
 from ...operators import relax

@@ -8,8 +8,8 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from ...analysis.names import fresh_name
 from ...core.errors import StepwellError
+from ...core.identifiers import fresh_name
 from ...expressions.errors import TeError
 from ...module import Module
 from ...operators.relay import FuncOp, tensor_type

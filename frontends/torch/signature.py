@@ -6,8 +6,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...analysis.names import fresh_name
 from ...core.errors import ArgumentError
+from ...core.identifiers import fresh_name
 from ..models.errors import ModelUnsupportedError
 from .library import torch
 

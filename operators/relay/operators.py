@@ -79,6 +79,11 @@ class OperatorOp(TirOp, ABC):
         default = next(attribute.default for attribute in self.operator.attributes if attribute.name == name)
         return as_python(self.properties[name]) if name in self.properties else default
 
+    @property
+    def attribute_values(self) -> dict[str, Any]:
+        """The values of all attributes, explicit or default, by name."""
+        return {each.name: self.attribute_value(each.name) for each in self.operator.attributes}
+
     def _infer(self, types: Sequence[Attribute], attributes: Mapping[str, Any]) -> Sequence[Attribute]:
         operator = self.operator
         count = len(operator.operands)

@@ -125,8 +125,8 @@ def tile_results(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[BlockRV, 
     other than those of rows, and blocks of other numbers of columns than 16.
     """
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
-    *rows, blocks, lanes = extents_of(sch, sums)[:-summands]
-    blocks, lanes, *_ = require_known([blocks, lanes, *extents_of(sch, sums)[-summands:]])
+    extents = extents_of(sch, sums)
+    rows, (blocks, lanes, *_) = extents[: -summands - 2], require_known(extents[-summands - 2 :])
     require_lanes(lanes)
     output = reader_by_columns(sch, sums, LANES)
     longest = max(range(len(rows)), key=lambda axis: (rows[axis] is None, rows[axis] or axis))

@@ -14,11 +14,12 @@ from xdsl.dialects.builtin import DictionaryAttr, TupleType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.names import fresh_name, symbols_of
+from ...analysis.names import symbols_of
 from ...backends.interpreter import interpret
 from ...backends.passes import apply_passes
 from ...backends.relax import VirtualMachine, build_relax
 from ...backends.runtime import register_func
+from ...core.identifiers import fresh_name
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...operators import relax

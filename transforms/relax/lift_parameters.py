@@ -12,9 +12,10 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import is_side_effect_free
 
-from ...analysis.names import fresh_name, symbols_of
+from ...analysis.names import symbols_of
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
+from ...core.identifiers import fresh_name
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir.base import string_array

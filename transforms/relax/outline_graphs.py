@@ -12,7 +12,8 @@ from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 from xdsl.transforms.dead_code_elimination import dce
 
-from ...analysis.names import fresh_name, symbols_of
+from ...analysis.names import symbols_of
+from ...core.identifiers import fresh_name
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.attributes import SHARED_INPUTS

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...analysis.names import fresh_name, symbols_of
+from ...analysis.names import symbols_of
+from ...core.identifiers import fresh_name
 from ...operators.relay import CallOp, ConstantOp, FuncOp, OperatorOp, ReturnOp
 
 _LONGEST = 64

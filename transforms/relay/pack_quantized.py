@@ -210,8 +210,8 @@ class QuantizedProduct:
         """The product of integers without their zero points."""
         axes = (len(shape_of(self.data)) - 1, 0) if self.is_dense else self._channels()
         data, weight = self._center(self.data, self.zero, axes[0]), self._center(self.weight, self.weight_zero, axes[1])
-        kept = {each.name: self.op.attribute_value(each.name) for each in self.op.operator.attributes}
-        return self.builder.operator(self.op.operator.name.replace("qnn.", "nn."), data, weight, **kept)
+        name = self.op.operator.name.replace("qnn.", "nn.")
+        return self.builder.operator(name, data, weight, **self.op.attribute_values)
 
     def _channels(self) -> tuple[int, int]:
         """The axes of the channels of data, and of the output channels of the weight."""

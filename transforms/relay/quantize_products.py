@@ -141,9 +141,8 @@ class _Following:
         """Replaces the quotient. product: the product, divided."""
         result = product
         for op in self.ops[1:-1]:
-            attributes = {each.name: op.attribute_value(each.name) for each in op.operator.attributes}
             added = [builder.operator("divide", value, self.divisor) for value in op.args[1:]]
-            result = builder.operator(op.operator.name, result, *added, **attributes)
+            result = builder.operator(op.operator.name, result, *added, **op.attribute_values)
         replace(self.ops[-1], [result])
         for op in reversed(self.ops[:-1]):
             erase(op)
@@ -151,8 +150,7 @@ class _Following:
 
 def _attributes(op: OperatorOp) -> dict[str, object]:
     """The attributes of a product, but for the data type of its result."""
-    names = (each.name for each in op.operator.attributes)
-    return {name: op.attribute_value(name) for name in names if name != "out_dtype"}
+    return {name: value for name, value in op.attribute_values.items() if name != "out_dtype"}
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
 
-from ...analysis.names import fresh_name
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of, mlir_type
 from ...core.errors import UnsupportedError
+from ...core.identifiers import fresh_name
 from ...core.walking import find_ops
 from ...dialects import tir
 from ...dialects.attributes import ABOUT_ARGUMENT, HOST_FUNCTION, SHARED_INPUTS, TIR_NOALIAS, VIEW

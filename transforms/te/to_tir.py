@@ -11,8 +11,9 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.names import buffer_name, fresh_name
+from ...analysis.names import buffer_name
 from ...analysis.regions.access_regions import infer_accesses
+from ...core.identifiers import fresh_name
 from ...core.walking import find_ops
 from ...dialects import te
 from ...dialects.attributes import ABOUT_ARGUMENT, GRAPH_KERNEL

@@ -11,8 +11,8 @@ from collections.abc import Collection
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, UnitAttr
 
-from ...analysis.names import fresh_name
 from ...analysis.unscheduled import may_overlap, unscheduled_functions
+from ...core.identifiers import fresh_name
 from ...dialects.attributes import DISJOINT_VERSION, TIR_NOALIAS
 from ...dialects.tir import FuncOp
 from ...dialects.tir.annotations import annotation_value

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.index import Analyzer
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, FuncOp, IfOp, RampOp, StoreOp, constant_value
-from ...dialects.tir.tree import erase_if_dead, is_pure_expression
+from ...dialects.tir.tree import erase_statement, is_pure_expression, move_ops_before
 
 
 def drop_conditions_of_first_stores(function: FuncOp) -> None:
@@ -37,7 +35,8 @@ def _drop_conditions(alloc: AllocBufferOp, analyzer: Analyzer) -> None:
                 return
             (number,) = numbers
             if isinstance(op, IfOp):
-                _dissolve(op)
+                move_ops_before(op.then.block, op)
+                erase_statement(op)
         op = following
 
 
@@ -57,18 +56,15 @@ def _is_inside(store: StoreOp, alloc: AllocBufferOp, analyzer: Analyzer) -> bool
     shape = alloc.mixed_shape
     if store.buffer is not alloc.buffer or store.predicate is not None or alloc.mixed_strides is not None:
         return False
+    ends = (_ends_of(index, analyzer) for index in store.indices)
     return all(
-        isinstance(extent, int) and ends is not None and 0 <= ends[0] and ends[1] < extent
-        for extent, ends in zip(shape, _ends(store.indices, analyzer), strict=True)
+        isinstance(extent, int) and pair is not None and 0 <= pair[0] and pair[1] < extent
+        for extent, pair in zip(shape, ends, strict=True)
     )
 
 
-def _ends(indices: Sequence[SSAValue], analyzer: Analyzer) -> list[tuple[int, int] | None]:
-    """The first and the last value of each index, None for indices that are no numbers."""
-    return [_ends_of(index, analyzer) for index in indices]
-
-
 def _ends_of(index: SSAValue, analyzer: Analyzer) -> tuple[int, int] | None:
+    """The least and the greatest lane of an index, None for one that is no number."""
     if isinstance(index.owner, RampOp):
         base, stride = (analyzer.number(value) for value in index.owner.operands)
         if base is None or stride is None:
@@ -77,15 +73,3 @@ def _ends_of(index: SSAValue, analyzer: Analyzer) -> tuple[int, int] | None:
         return min(base, last), max(base, last)
     number = analyzer.number(index)
     return None if number is None else (number, number)
-
-
-def _dissolve(op: IfOp) -> None:
-    """Moves the operations of an `if` before it, and erases it."""
-    block, condition = op.parent, op.condition
-    assert block is not None
-    for inner in list(op.then.block.ops):
-        inner.detach()
-        block.insert_op_before(inner, op)
-    op.detach()
-    op.erase()
-    erase_if_dead(condition)

@@ -36,7 +36,15 @@ from ...dialects.tir import (
 from ...dialects.tir.fold import fold
 from ...dialects.tir.operands import drop_predicate
 from ...dialects.tir.static import make_static
-from ...dialects.tir.tree import erase_if_dead, erase_statement, has_effect, insert_evaluate, is_expression_op, treeify
+from ...dialects.tir.tree import (
+    erase_if_dead,
+    erase_statement,
+    has_effect,
+    insert_evaluate,
+    is_expression_op,
+    move_ops_before,
+    treeify,
+)
 
 _BOOL = DType("bool", 1)
 _CONSTANTS = (arith.ConstantOp, ConstOp)
@@ -220,7 +228,7 @@ class _Simplifier:
             value = low if isinstance(low, SSAValue) else builder.const(low, dtype_of(variable.type))
             variable.replace_all_uses_with(value)
             self.shares_values = True
-        self.ops(_inline(op.body.block, op))
+        self.ops(move_ops_before(op.body.block, op))
         erase_statement(op)
 
     def constant_or_value(self, value: Mixed) -> Mixed:
@@ -259,7 +267,7 @@ class _Simplifier:
         if known is None:
             self.regions(op)
             return
-        self.ops(_inline((op.then if known else op.orelse).block, op))
+        self.ops(move_ops_before((op.then if known else op.orelse).block, op))
         erase_statement(op)
 
     def choice(self, op: IfThenElseOp) -> None:
@@ -267,7 +275,7 @@ class _Simplifier:
         if known is None:
             self.regions(op)
             return
-        *inner, last = _inline((op.then if known else op.orelse).block, op)
+        *inner, last = move_ops_before((op.then if known else op.orelse).block, op)
         assert isinstance(last, YieldOp)
         op.result.replace_all_uses_with(last.value)  # first: a value without uses is erased with its last consumer
         erase_statement(last)
@@ -301,17 +309,6 @@ _HANDLERS: dict[type[Operation], Callable[[_Simplifier, Any], None]] = {
 
 def _is_signed(value: SSAValue) -> bool:
     return dtype_of(value.type).kind == "int"
-
-
-def _inline(block: Block, point: Operation) -> list[Operation]:
-    """Moves the ops of a block before `place`."""
-    target = point.parent
-    assert target is not None
-    ops = list(block.ops)
-    for op in ops:
-        op.detach()
-        target.insert_op_before(op, point)
-    return ops
 
 
 # Dead code

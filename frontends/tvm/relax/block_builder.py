@@ -8,8 +8,9 @@ from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 
-from ....analysis.names import fresh_name, symbols_of
+from ....analysis.names import symbols_of
 from ....core.errors import ArgumentError
+from ....core.identifiers import fresh_name
 from ....expressions.expr import PrimExpr, SizeVar
 from ....expressions.expr import Var as SizeVariable
 from ....expressions.sizes import parse_size, size_text

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ....analysis.names import fresh_name
 from ....backends.runtime import packed
 from ....core.errors import ArgumentError, LinkError, OptionError
+from ....core.identifiers import fresh_name
 from ....module import Module
 from ..ir.module import IRModule
 from ..nd import HostArray

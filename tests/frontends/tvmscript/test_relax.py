@@ -356,7 +356,7 @@ def main(x: R.Tensor(("n", 4), "float32"), o: R.Tensor(ndim=2, dtype="float32"),
 
 
 def test_sizes_that_data_determine_have_names_of_their_own() -> None:
-    """Those in a dataflow region too, which are known after it, and those of tensors of which a rank is known."""
+    """Sizes are known after a dataflow region that binds them, and from tensors of which only the rank is known."""
     mod = parse_tvmscript(DATA_SIZES)
     x, o = np.array([[0, 1, 0, 2], [1, 0, 0, 3]], "float32"), np.ones((3, 4), "float32")
     a, b, c, d, e, f = VirtualMachine(build_relax(mod))["main"](x, o, np.array([6, 2]))
