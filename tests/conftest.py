@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 # Tests compile: results must not depend on earlier runs. Tests of the cache have their own.
 os.environ["STEPWELL_CACHE"] = "off"
@@ -35,6 +36,16 @@ settings.register_profile(
     "fuzz", settings.get_profile("test"), derandomize=False, max_examples=int(os.environ.get("FUZZ_EXAMPLES", "100"))
 )
 settings.load_profile("test")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure() -> None:
+    """Draws no constants of the source of imported modules: which modules are imported depends on the earlier tests of
+    the process, and the same examples must run each time. hypothesis has no setting for it.
+    """
+    if settings.get_current_profile_name() == "test":
+        assert callable(providers._get_local_constants)
+        providers._get_local_constants = providers.Constants
 
 
 @pytest.fixture(scope="session")
