@@ -14,11 +14,12 @@ from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import IntImm, Max, Min, PrimExpr, Select, cast, const
+from ..expressions.functions import truncdiv
 from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise_tensor
 from .axes import Axes, nonnegative_axes
 from .definition import Pattern, operator
 from .extents import known_extent
-from .requirements import require_floats
+from .requirements import require_floats, require_integers
 
 Array = Any
 
@@ -106,28 +107,44 @@ all = define_reduction("all", scalar.all, np.all, "bool", "Whether all elements 
 any = define_reduction("any", scalar.any, np.any, "bool", "Whether any element along `axis` is true.")
 
 
-def _count(data: Tensor, along: Sequence[int]) -> PrimExpr:
-    """The number of reduced elements, as a number of the data type."""
+def _count(data: Tensor, along: Sequence[int], dtype: str) -> PrimExpr:
+    """The number of reduced elements, as a number of a data type."""
     extents = [data.shape[d] for d in along]
     product: PrimExpr = reduce(lambda a, b: a * b, extents, IntImm("int32", 1))
-    return const(product.value, data.dtype) if isinstance(product, IntImm) else cast(data.dtype, product)
+    return const(product.value, dtype) if isinstance(product, IntImm) else cast(dtype, product)
 
 
 def _mean_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool) -> Array:
-    result = np.mean(data.astype("float64"), axis=_reduced_axes(data, axis, exclude, "mean"), keepdims=keepdims)
-    return np.asarray(result).astype(data.dtype)
+    along = _reduced_axes(data, axis, exclude, "mean")
+    if data.dtype.kind in "iu":
+        total = np.sum(data.astype(_widest(data.dtype.name)), axis=along, keepdims=keepdims)
+        count = total.dtype.type(np.maximum(math.prod(data.shape[d] for d in along), 1))
+        return np.asarray((total - np.fmod(total, count)) // count).astype(data.dtype)
+    return np.asarray(np.mean(data.astype("float64"), axis=along, keepdims=keepdims)).astype(data.dtype)
+
+
+def _widest(dtype: str) -> str:
+    """The data type of exact sums of integers."""
+    return "uint64" if dtype.startswith("uint") else "int64"
 
 
 @operator("mean", Pattern.COMM_REDUCE, _mean_reference)
 def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
-    """The mean of the elements along `axis`: their sum divided by their number.
+    """The mean of the elements along `axis`: their sum divided by their number. Of integers, whose sum has 64 bits, the
+    quotient is rounded toward 0; the mean of no integers is 0.
 
     axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
     axes with extent 1.
     """
-    require_floats(data, "mean")
-    count = _count(data, _reduced_axes(data, axis, exclude, "mean"))
-    return elementwise_tensor(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
+    along = _reduced_axes(data, axis, exclude, "mean")
+    if data.data_type.is_float:
+        count = _count(data, along, data.dtype)
+        return elementwise_tensor(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
+    require_integers(data, "mean")
+    wide = _widest(data.dtype)
+    number = Max(_count(data, along, wide), const(1, wide))
+    total = sum(elementwise_tensor(lambda x: cast(wide, x), [data], "T_cast"), axis, keepdims, exclude)
+    return elementwise_tensor(lambda x: cast(data.dtype, truncdiv(x, number)), [total], "T_divide")
 
 
 def _variance_reference(data: Array, axis: Axes, keepdims: bool, exclude: bool, unbiased: bool) -> Array:
@@ -149,7 +166,7 @@ def variance(
     axes with extent 1.  unbiased: divides the sum of squares by the number of elements less one.
     """
     require_floats(data, "variance")
-    count = _count(data, _reduced_axes(data, axis, exclude, "variance"))
+    count = _count(data, _reduced_axes(data, axis, exclude, "variance"), data.dtype)
     centred = elementwise_tensor(lambda x, m: x - m, [data, mean(data, axis, True, exclude)], "T_subtract")
     squares = elementwise_tensor(lambda x: x * x, [centred], "T_multiply")
     divisor = count - const(1, data.dtype) if unbiased else count

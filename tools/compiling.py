@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..backends.graph import Executable, build_graph
 from ..backends.saving.writing import check_replaceable
+from ..core.array_files import read_arrays
 from ..core.diagnostics import did_you_mean
 from ..core.dtypes import numpy_dtype
 from ..core.errors import OptionError
@@ -22,7 +23,6 @@ from ..transforms.pipelines import AfterPass
 from ..transforms.pipelines.landings import CALLS, CUDA, GRAPHS, LLVM, Options
 from ..transforms.pipelines.lowering import passes_of
 from ..transforms.relay.to_tir import arrays_of
-from .arrays import read_arrays
 from .phases import Phases
 from .programs import entry_of
 from .remarks import add_remarks_options, report_decisions

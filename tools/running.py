@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import re
 import statistics
-from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ..backends.graph import Executable, GraphExecutor, TensorSpec
+from ..backends.graph import Executable, GraphExecutor
+from ..backends.graph.inputs import UnknownSizeError, complete_inputs, size_names
 from ..backends.graph.profile import thread_count
+from ..core.array_files import read_arrays, write_arrays
 from ..core.diagnostics import did_you_mean
-from ..core.dtypes import numpy_dtype, parse_dtype
 from ..core.errors import OptionError
 from ..core.processors import get_num_threads, threads
-from .arrays import read_arrays, write_arrays
 from .programs import check_sizes
 
 Array: TypeAlias = npt.NDArray[Any]
-
-FILLS = ("random", "zeros", "ones")
-"""The contents of generated inputs. Random: floats are standard normal, integers 0 or 1, since they may be indices."""
 
 
 def run_saved(options: argparse.Namespace) -> int:
@@ -68,44 +63,12 @@ def graph_inputs(executable: Executable, options: argparse.Namespace) -> dict[st
     if options.inputs is not None and missing and options.fill is None:
         expected = ", ".join(f"{name}: {specs[name]}" for name in missing)
         raise OptionError(f"{options.inputs}: inputs are missing, expected {expected} (or --fill)")
-    sizes = _sizes(executable, dict(options.size))
-    arrays = {name: _restore_type(array, specs[name]) for name, array in arrays.items()}
-    for name, array in arrays.items():
-        specs[name].bind(array, sizes)
-    rng = np.random.default_rng(options.seed)
-    generated = {name: _fill(specs[name], options.fill or "random", rng, sizes) for name in missing}
-    return {name: arrays[name] if name in arrays else generated[name] for name in specs}
-
-
-def _restore_type(array: Array, spec: TensorSpec) -> Array:
-    """An array of a type unknown to files of numpy (`bfloat16`), which contain its bytes."""
-    expected = numpy_dtype(spec.dtype)
-    is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == expected.itemsize
-    return array.view(expected) if is_bytes else array
-
-
-def _sizes(executable: Executable, sizes: dict[str, int]) -> dict[str, int]:
-    known = {name for spec in executable.inputs for name in _names(spec)}
-    check_sizes(sizes, known)
-    return sizes
-
-
-def _names(spec: TensorSpec) -> Iterator[str]:
-    """The names in the symbolic sizes of a tensor."""
-    for size in spec.shape:
-        if isinstance(size, str):
-            yield from (name for name in re.findall(r"[^\W\d]\w*", size) if name not in ("min", "max"))
-
-
-def _fill(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mapping[str, int]) -> Array:
-    unknown = [name for name in _names(spec) if name not in sizes]
-    if unknown:
-        raise OptionError(f"input {spec.name}, {spec}: size {unknown[0]} is not known: --size {unknown[0]}=N")
-    shape, dtype = spec.concrete(sizes), numpy_dtype(spec.dtype)
-    if fill != "random":
-        return np.full(shape, fill == "ones", dtype)
-    is_float = parse_dtype(spec.dtype).is_float
-    return (rng.standard_normal(shape) if is_float else rng.integers(0, 2, shape)).astype(dtype)
+    sizes = dict(options.size)
+    check_sizes(sizes, {name for spec in specs.values() for name in size_names(spec)})
+    try:
+        return complete_inputs(executable.inputs, arrays, options.fill or "random", sizes, options.seed)
+    except UnknownSizeError as error:
+        raise OptionError(f"{error}: --size {error.name}=N") from None
 
 
 # Times

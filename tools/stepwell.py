@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ..backends.graph.inputs import FILLS
 from ..core.errors import OptionError, PluginError
 from ..transforms.reproducers import versions
 from . import caching, compiling, program_runs
@@ -26,7 +27,7 @@ from .programs import refuse_options
 from .reducing import command as reducing
 from .reducing.command import reduce_command
 from .remarks import complete_remarks_option
-from .running import FILLS, run_saved
+from .running import run_saved
 from .stepwell_opt import report_user_errors
 from .usage import check_command, refuse_arguments
 

@@ -164,3 +164,10 @@ def report_absent(module: str) -> Callable[[str], Any]:
         raise AttributeError(f"module {module!r} of Stepwell has no attribute {name!r}{hint}")
 
     return __getattr__
+
+
+def refuse_options(function: str, **options: Any) -> None:
+    """UnsupportedError for an option that is set: neither None, False nor empty."""
+    for name, value in options.items():
+        if value:
+            raise UnsupportedError(f"{function}: {name} is not supported yet")

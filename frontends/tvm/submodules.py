@@ -24,6 +24,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.relay.transform": {
         "fake_quantization_to_integer": "tvm.relay.fake_quantization",
         "mixed_precision": "tvm.relay.mixed_precision",
+        "transform": "tvm.relay.transform",
     },
     "tvm.relay.backend": {
         **dict.fromkeys(("executor", "runtime"), "tvm.relay.executors"),

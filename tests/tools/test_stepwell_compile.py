@@ -12,8 +12,9 @@ import pytest
 
 from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.graph import Executable
+from stepwell.core import array_files
 from stepwell.core.processors import get_num_threads
-from stepwell.tools import arrays, compiling
+from stepwell.tools import compiling
 from stepwell.tools.stepwell import main
 
 ROWS = '#relay.sizes<"n">'
@@ -286,7 +287,7 @@ def test_what_is_not_given_is_filled_only_if_that_is_said(capsys: Capture, tmp_p
 def test_results_of_small_types_can_be_read_again(tmp_path: Path) -> None:
     import ml_dtypes
 
-    from stepwell.tools.arrays import read_arrays, write_arrays
+    from stepwell.core.array_files import read_arrays, write_arrays
 
     for dtype in (ml_dtypes.float8_e5m2, ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16, ml_dtypes.int4):
         array = np.array([[1, 2, -2]], dtype)
@@ -354,7 +355,7 @@ def test_outputs_that_cannot_be_written_leave_nothing(
     def fail(*args: Any, **arrays: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(arrays.np, "savez", fail)
+    monkeypatch.setattr(array_files.np, "savez", fail)
     refused(capsys, "no space left", "run", out, "--size", "n=2", "-o", out.parent / "y.npz")
 
 

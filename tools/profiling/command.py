@@ -9,6 +9,7 @@ from typing import Any
 
 from ...backends.build import build
 from ...backends.graph import Executable, GraphExecutor, build_graph
+from ...backends.graph.inputs import FILLS
 from ...backends.validation.inputs import InputGenerator
 from ...core.cpu import CpuModel, cpu_of
 from ...core.errors import OptionError, UnsupportedError
@@ -18,7 +19,7 @@ from ...dialects.tir import FuncOp
 from ...module import has_graphs
 from ..compiling import add_graph_options, read_graph
 from ..programs import check_sizes, entry_of, read_program, refuse_options
-from ..running import FILLS, graph_inputs
+from ..running import graph_inputs
 from .drawing import FORMATS, check_format, draw
 from .kernels import Kernel, kernel_of_program, kernels_of_graph
 from .machine import measure_limits

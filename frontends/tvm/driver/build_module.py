@@ -214,9 +214,10 @@ def lower(
     modified.
 
     args: the parameters of the function of a schedule, in order: tensors, variables, and buffers of `binds`; an output
-    that is missing is memory of the function.  name: a new name for the only function.  binds: the buffer of each
-    tensor; declared buffers are compact, so binds determine names only.  simple_mode: whether the result prints as its
-    statements alone, without the header and the attributes of functions.
+    that is missing is memory of the function. Modules and functions have parameters, whatever args are, as in TVM.
+    name: a new name for the only function.  binds: the buffer of each tensor; declared buffers are compact, so binds
+    determine names only.  simple_mode: whether the result prints as its statements alone, without the header and the
+    attributes of functions.
 
     After each phase the passes that the context adds to it (`tir.add_lower_pass`) run; its instruments see all passes,
     ours under their names in `stepwell-opt`. A module that has already been lowered is returned unchanged. Errors as
@@ -238,20 +239,35 @@ def lower(
     return mod
 
 
+def schedule_to_module(
+    sch: te.Schedule,
+    args: Sequence[Any] | None = None,
+    name: str = "main",
+    binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
+) -> IRModule:
+    """The function of a schedule of tensors, not lowered. args, binds: as of `lower`."""
+    return _program(sch, args, name, binds)
+
+
+def form_irmodule(
+    sch: te.Schedule, args: Sequence[Any], name: str, binds: Mapping[te.Tensor, DeclaredBuffer] | None
+) -> IRModule:
+    """`schedule_to_module` under its name of v0.8."""
+    return schedule_to_module(sch, args, name, binds)
+
+
 def _program(
     inputs: Module | te.Schedule | Sequence[Module],
     args: Sequence[Any] | None,
     name: str | None,
     binds: Mapping[te.Tensor, DeclaredBuffer] | None,
 ) -> IRModule:
-    """The program to lower. OptionError for arguments that do not belong to the input."""
+    """The program to lower. OptionError for a schedule without arguments."""
     if isinstance(inputs, te.Schedule):
         if args is None:
             raise OptionError("lower of a schedule: args, the tensors that are its parameters, are missing")
         params = _parameters(args, binds or {})
         inputs = PrimFunc(te.apply_schedule(inputs, params).mod.op).with_attr("from_legacy_te_schedule", True)
-    elif args is not None or binds:
-        raise OptionError(f"lower of {type(inputs).__name__}: args and binds are those of a schedule of tensors")
     if isinstance(inputs, Sequence):
         return _join(inputs)
     return as_module(inputs if name is None else IRModule({name: inputs}))
@@ -303,7 +319,7 @@ def build(
     if runtime is not None:
         raise UnsupportedError(f"build: runtime {runtime!r}, expected None")
     chosen = target_of(target, target_host)
-    if isinstance(inputs, IRModule) and inputs.source is not None and args is None and name is None:
+    if isinstance(inputs, IRModule) and inputs.source is not None and name is None:
         mod = inputs.source
     elif PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
         mod = lower(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]

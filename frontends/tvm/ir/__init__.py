@@ -7,7 +7,6 @@ from typing import Any
 
 from ....core.errors import UnsupportedError
 from ....expressions.expr import PrimExpr
-from ....operators import Operator as Op
 from ...relay.expr import GlobalVar
 from ...relay.types import (
     FuncType,
@@ -27,6 +26,7 @@ from . import diagnostics
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
 from .node_json import load_json, save_json
+from .operators import Op
 from .range import Range
 from .span import Span
 from .vdevice import VDevice
@@ -46,6 +46,12 @@ class EnvFunc:
         return EnvFunc(name)
 
 
+Array = list
+"""The type of lists of nodes: lists of Python."""
+Map = dict
+"""The type of dictionaries of nodes: dictionaries of Python."""
+
+
 def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
     """The attributes of a call of a function: `make_node("DictAttrs", name=value)`. UnsupportedError for another type
     of nodes, whose constructor creates them."""
@@ -55,12 +61,14 @@ def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
 
 
 __all__ = [
+    "Array",
     "EnvFunc",
     "FuncType",
     "GlobalTypeVar",
     "GlobalVar",
     "IRModule",
     "IncompleteType",
+    "Map",
     "Op",
     "PrimExpr",
     "PrimFunc",

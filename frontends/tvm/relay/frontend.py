@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from ....core.errors import ArgumentError, UnsupportedError
+from ....core.errors import ArgumentError
 from ...relay import TensorType
-from ..absent import report_absent
+from ..absent import refuse_options, report_absent
 from ..ir.module import IRModule
 from ..nd import HostArray, NDArray
 
@@ -31,7 +31,7 @@ def from_onnx(
     OnnxUnsupportedError for a model that uses unsupported features. UnsupportedError for a `convert_config` or an
     `export_node_renamed_model_path`.
     """
-    _refuse(
+    refuse_options(
         "from_onnx",
         convert_config=convert_config,
         export_node_renamed_model_path=export_node_renamed_model_path,
@@ -62,7 +62,7 @@ def from_pytorch(
     Requires the extra `torch`. ArgumentError for other `input_infos` and a model in training mode, UnsupportedError for
     the other options, ModelUnsupportedError for a model that uses unsupported features.
     """
-    _refuse(
+    refuse_options(
         "from_pytorch",
         custom_convert_map=custom_convert_map,
         keep_quantized_weight=keep_quantized_weight,
@@ -96,10 +96,3 @@ def _input_types(infos: Sequence[Any] | Mapping[str, Any], dtype: str) -> dict[s
     if len(types) < len(pairs):
         raise ArgumentError(f"inputs {', '.join(name for name, _ in pairs)}, expected distinct names")
     return types
-
-
-def _refuse(function: str, **options: Any) -> None:
-    """Raises UnsupportedError for an option that is set."""
-    for name, value in options.items():
-        if value:
-            raise UnsupportedError(f"{function}: {name} is not supported yet")

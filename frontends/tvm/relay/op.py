@@ -99,4 +99,4 @@ def _register(key: str, op_name: str, rule: Rule | None, level: int) -> Any:
 
 def rules_of(key: str) -> dict[str, Rule]:
     """The functions of an attribute by operator."""
-    return {name: entries[0][1] for name, entries in RULES[key].items()}
+    return {name: entries[0][1] for name, entries in RULES.get(key, {}).items()}

@@ -217,7 +217,8 @@ def AlterOpLayout() -> FunctionalPass:
 def Legalize(legalize_map_attr_name: str = "FTVMLegalize") -> FunctionalPass:
     """Replaces calls of operators by the expressions of functions that `relay.op.register_legalize` has registered.
 
-    OptionError for a function that returns another value than an expression or None.
+    legalize_map_attr_name: the attribute of the registration; without a function for it, the graph stays.  OptionError
+    for a function that returns another value than an expression or None.
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:

@@ -126,10 +126,12 @@ def conv2d(
     data_layout: str = "NCHW",
     kernel_layout: str = "",
     out_dtype: str | None = None,
+    layout: str | None = None,
 ) -> Tensor:
     """The convolution of images. padding: as of `get_pad_tuple`.  kernel_layout: by default OIHW, or HWIO for NHWC and
-    HWCN.
+    HWCN.  layout: the data_layout, as of v0.8.
     """
+    data_layout = layout or data_layout
     layout = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(data_layout, "OIHW")
     around = _around(kernel, layout, padding, dilation) if isinstance(padding, str) else padding
     return convolutions.conv2d(

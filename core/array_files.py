@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..core.errors import OptionError
+from .errors import OptionError
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -1,0 +1,69 @@
+"""Inputs of a compiled graph: given arrays, checked, and generated ones."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ...core.dtypes import numpy_dtype, parse_dtype
+from ...core.errors import ArgumentError
+from .steps import TensorSpec
+
+Array: TypeAlias = npt.NDArray[Any]
+
+FILLS = ("random", "zeros", "ones")
+"""The contents of generated inputs. Random: floats are standard normal, integers 0 or 1, since they may be indices."""
+
+
+class UnknownSizeError(ArgumentError):
+    """A generated input has a size that neither a given array nor the caller determines. name: of the size."""
+
+    def __init__(self, spec: TensorSpec, name: str):
+        super().__init__(f"input {spec.name}, {spec}: size {name} is not known")
+        self.name = name
+
+
+def size_names(spec: TensorSpec) -> Iterator[str]:
+    """The names in the symbolic sizes of a tensor."""
+    for size in spec.shape:
+        if isinstance(size, str):
+            yield from (name for name in re.findall(r"[^\W\d]\w*", size) if name not in ("min", "max"))
+
+
+def complete_inputs(
+    specs: Sequence[TensorSpec], given: Mapping[str, Array], fill: str, sizes: dict[str, int], seed: int = 0
+) -> dict[str, Array]:
+    """An array for each input: the given one, or a generated one.
+
+    fill: the contents of generated arrays, one of `FILLS`.  sizes: known sizes by name; those of given arrays are
+    added.  seed: of random contents.  ArgumentError for a given array that does not fit, UnknownSizeError.
+    """
+    arrays = {spec.name: _restore_type(given[spec.name], spec) for spec in specs if spec.name in given}
+    for spec in specs:
+        if spec.name in arrays:
+            spec.bind(arrays[spec.name], sizes)
+    rng = np.random.default_rng(seed)
+    generated = {spec.name: _generate(spec, fill, rng, sizes) for spec in specs if spec.name not in arrays}
+    return {spec.name: (arrays | generated)[spec.name] for spec in specs}
+
+
+def _restore_type(array: Array, spec: TensorSpec) -> Array:
+    """An array of a type unknown to files of numpy (`bfloat16`), which contain its bytes."""
+    expected = numpy_dtype(spec.dtype)
+    is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == expected.itemsize
+    return array.view(expected) if is_bytes else array
+
+
+def _generate(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mapping[str, int]) -> Array:
+    for name in size_names(spec):
+        if name not in sizes:
+            raise UnknownSizeError(spec, name)
+    shape, dtype = spec.concrete(sizes), numpy_dtype(spec.dtype)
+    if fill != "random":
+        return np.full(shape, fill == "ones", dtype)
+    is_float = parse_dtype(spec.dtype).is_float
+    return (rng.standard_normal(shape) if is_float else rng.integers(0, 2, shape)).astype(dtype)
