@@ -11,6 +11,7 @@ from stepwell import ArgumentError, LinkError, LoadError, OptionError, Unsupport
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
 from stepwell.frontends.tvm.relay.building import GraphExecutorFactoryModule
+from stepwell.operators.definition import UnknownOperatorError
 
 
 def doubled() -> PrimFunc:
@@ -61,6 +62,24 @@ def test_a_schedule_gives_a_module_in_tvms_shape() -> None:
     sch.parallel(sch.get_loops("B")[0])
     assert isinstance(sch.mod, IRModule)
     assert "T.parallel" in sch.mod.script()
+
+
+def test_parameters_of_a_module_are_its_own_whatever_args_are() -> None:
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: A[i] * 2.0, name="B")
+    s = te.create_schedule(B.op)
+    for mod in (tvm.lower(s, [A, B]), tvm.driver.build_module.form_irmodule(s, [A, B], "main", None)):
+        b = np.zeros(4, "float32")
+        tvm.build(mod, [A, B], target="llvm")(np.ones(4, "float32"), b)
+        assert b.tolist() == [2] * 4
+
+
+def test_operators_have_names() -> None:
+    assert "nn.dense" in tvm.ir.Op.list_op_names()
+    assert isinstance(tvm.ir.Op.get("nn.dense"), tvm.ir.Op)
+    assert not isinstance("nn.dense", tvm.ir.Op)
+    with pytest.raises(UnknownOperatorError, match=r"nn\.dens"):
+        tvm.ir.Op.get("nn.dens")
 
 
 def test_text_is_read() -> None:
