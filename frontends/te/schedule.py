@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar, Range
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, binary_expr
 from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, topological_order
 from .stage import Fuse, Split, Stage
 from .staging import computes_of_scan, copy_operation, outputs, split_cache_write, split_reduction, substitute_inputs
-
-UNSUPPORTED_SCHEDULE_METHODS = frozenset(("create_group",))
-"""Methods of TVM's schedules that are not supported yet."""
 
 
 def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> Schedule:
@@ -72,11 +69,6 @@ class Schedule:
     def __contains__(self, key: Tensor | Operation) -> bool:
         return (key.op if isinstance(key, Tensor) else key) in self._stage_of
 
-    def __getattr__(self, name: str) -> Any:
-        if name in UNSUPPORTED_SCHEDULE_METHODS:
-            raise UnsupportedError(f"{name} of a schedule is not supported yet")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def normalize(self) -> Schedule:
         """This schedule: the loops of its stages start at 0 already."""
         return self
@@ -90,6 +82,33 @@ class Schedule:
         """The current tensor of the stage of `tensor`, after caches and `rfactor`."""
         return self[tensor].op.output(tensor.value_index)
 
+    def create_group(self, outputs: Any, inputs: Any, include_inputs: bool = False) -> StageGroup:
+        """The stages between tensors, as one group to compute at a loop.
+
+        outputs, inputs: tensors, or lists of them; a group has the stages of the outputs and of the tensors that they
+        read, up to the inputs, whose stages it has with `include_inputs` alone. TeError for an output that reads none
+        of the inputs.
+        """
+        ends, begins = ([self[each] for each in _listed(tensors)] for tensors in (outputs, inputs))
+        found: dict[Stage, None] = {}
+        for end in ends:
+            between = self._between(end, set(begins))
+            if not between & set(begins):
+                names = ", ".join(stage.name for stage in begins)
+                raise TeError(f"create_group: {end.name} reads none of the inputs {names}")
+            found.update(dict.fromkeys(between))
+        members = [stage for stage in found if include_inputs or stage not in begins]
+        return StageGroup([stage for stage in self.stages if stage in members and isinstance(stage.op, ComputeOp)])
+
+    def _between(self, stage: Stage, ends: set[Stage]) -> set[Stage]:
+        """A stage, and the stages that it reads, up to those of `ends`, on paths to `ends` alone."""
+        if stage in ends:
+            return {stage}
+        found: set[Stage] = set()
+        for tensor in stage.op.input_tensors:
+            found |= self._between(self[tensor], ends)
+        return found | {stage} if found else found
+
     # Caches
 
     def cache_read(self, tensor: Tensor, scope: str, readers: Any) -> Tensor:
@@ -98,7 +117,7 @@ class Schedule:
         Returns the copy, whose stage follows the tensor's. TeError for a reader that does not read the tensor.
         """
         source = self[tensor]
-        stages = [self[reader] for reader in (readers if isinstance(readers, list | tuple) else [readers])]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        stages = [self[reader] for reader in _listed(readers)]
         tensor = self.current(tensor)
         for stage in (source, *stages):
             stage.require_no_scan("cache_read")
@@ -118,7 +137,7 @@ class Schedule:
         copy. All tensors of one operation may be passed, and as many caches are returned. TeError if the loops of the
         stage have already been transformed.
         """
-        group: list[Tensor] = list(tensor) if isinstance(tensor, list | tuple) else [tensor]  # pyright: ignore[reportUnknownArgumentType]
+        group: list[Tensor] = _listed(tensor)
         stage, op = self._require_untransformed(group[0], "cache_write")
         if len({t.value_index for t in group if self[t] is stage}) != op.num_outputs or len(group) != op.num_outputs:
             raise TeError(f"cache_write: expected all {op.num_outputs} tensors of {op.name}, each once")
@@ -198,6 +217,29 @@ class Schedule:
         for stage in (each for each in self.stages if each.scan is None):
             operations[stage] = substitute_inputs(stage.op, tensor_of)
         return operations
+
+
+@dataclass(frozen=True)
+class StageGroup:
+    """Stages that are computed at the same loop. stages: producers before consumers."""
+
+    stages: list[Stage]
+
+    def compute_at(self, parent: Stage, scope: IterVar) -> None:
+        """Computes the stages of the group that are not computed at a loop, or inlined, as `Stage.compute_at` does."""
+        for stage in self.stages:
+            if stage.attachment is None:
+                stage.compute_at(parent, scope)
+
+    def compute_root(self) -> None:
+        """Computes all stages of the group at the top level of the function."""
+        for stage in self.stages:
+            stage.compute_root()
+
+
+def _listed(tensors: Any) -> list[Any]:
+    """A tensor, or several, as a list."""
+    return list(tensors) if isinstance(tensors, list | tuple) else [tensors]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
 
 # Axes in terms of the loops derived from them

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ...backends.build import build
+from ...expressions.tensor import PlaceholderOp
 from ...frontends import te
 from ...schedule import Schedule
 
@@ -120,6 +121,8 @@ def legacy_schedules(draw: st.DrawFn) -> LegacySchedule:
     computed = [*between, args[-1]]
     for _ in range(draw(st.integers(2, 8))):
         _change_loops(draw, s[draw(st.sampled_from(computed))])
+    if draw(st.booleans()):
+        _compute_group(draw, s, args[-1])
     for tensor in between:
         where = draw(st.sampled_from(["root", "inline", "at"]))
         if where == "inline" and tensor is scaled:
@@ -130,3 +133,13 @@ def legacy_schedules(draw: st.DrawFn) -> LegacySchedule:
                 if reader.leaf_iter_vars:
                     s[tensor].compute_at(reader, draw(st.sampled_from(reader.leaf_iter_vars)))
     return LegacySchedule(s, program)
+
+
+def _compute_group(draw: st.DrawFn, s: te.Schedule, output: te.Tensor) -> None:
+    """Computes the stages between the placeholders and the output at a loop of the output, or at the top level."""
+    given = [stage.op.output(0) for stage in s.stages if isinstance(stage.op, PlaceholderOp)]
+    group = s.create_group(list(s[output].op.input_tensors), given)
+    if draw(st.booleans()):
+        group.compute_at(s[output], draw(st.sampled_from(s[output].leaf_iter_vars)))
+    else:
+        group.compute_root()

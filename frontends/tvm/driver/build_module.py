@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from ....backends.build import build as _build
@@ -17,7 +18,7 @@ from ....backends.runtime.program import CompiledFunction, Program
 from ....backends.saving.objects import write_object
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ....core.walking import find_ops
-from ....dialects.tir import ForOp
+from ....dialects.tir import ForOp, FuncOp
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....module import Module
 from ....operators.relax import FuncOp as RelaxFuncOp
@@ -66,11 +67,13 @@ class KernelText:
 class OperatorModule:
     """Compiled functions. A call runs the entry function: `main`, or the only function.
 
-    Functions take `tvm.nd` arrays, numpy arrays, and any object that supports DLPack.
+    Functions take `tvm.nd` arrays, numpy arrays, and any object that supports DLPack. symbols: the names of functions
+    by the attribute `global_symbol`, under which TVM finds them, too.
     """
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, symbols: Mapping[str, str] | None = None):
         self._program = program
+        self._symbols = symbols or {}
 
     @property
     def entry_name(self) -> str:
@@ -89,11 +92,11 @@ class OperatorModule:
         return self.entry_func(*args, **named)
 
     def __getitem__(self, name: str) -> CompiledFunction:
-        return self._program[name]
+        return self.get_function(name)
 
     def get_function(self, name: str, query_imports: bool = False) -> CompiledFunction:
-        """The function called `name`. ArgumentError if no function has the name."""
-        return self._program[name]
+        """The function called `name`, or with this symbol. ArgumentError if no function has the name."""
+        return self._program[name if name in self._program.functions else self._symbols.get(name, name)]
 
     def get_source(self, fmt: str = "") -> str:
         """The program as text: "ll" (the default) or "asm"."""
@@ -128,7 +131,7 @@ class OperatorModule:
         """A function that measures `func_name` on given arguments. dev, ctx: ignored; the arguments determine the
         device.
         """
-        function = self.entry_func if func_name == self.entry_name else self._program[func_name]
+        function = self.entry_func if func_name == self.entry_name else self.get_function(func_name)
         return function.time_evaluator(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
             cache_flush_bytes,
@@ -325,7 +328,18 @@ def build(
         mod = lower(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
     else:
         mod = _program(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
-    return OperatorModule(_build(lower_intrinsics(mod, chosen.kind.name), chosen.compiled))
+    return OperatorModule(_build(lower_intrinsics(mod, chosen.kind.name), chosen.compiled), _symbols(mod))
+
+
+def _symbols(mod: Module) -> dict[str, str]:
+    """The names of functions by their attribute `global_symbol`."""
+    symbols: dict[str, str] = {}
+    for name, func in mod.functions.items():
+        attributes = func.func_attrs.data if isinstance(func, FuncOp) and func.func_attrs is not None else {}
+        symbol = attributes.get("global_symbol")
+        if isinstance(symbol, StringAttr):
+            symbols.setdefault(symbol.data, name)
+    return symbols
 
 
 def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> Any:

@@ -20,6 +20,7 @@ from stepwell.tools.testing.legacy_schedules import (
     numbers,
     run_schedule,
 )
+from stepwell.tools.testing.scheduling import check_same_outputs
 
 
 def structure(sch: stepwell.Schedule) -> str:
@@ -735,12 +736,44 @@ def test_a_split_without_a_guard_divides_the_extent() -> None:
         te.apply_schedule(s, [A, B, D])
 
 
+def chain() -> tuple[te.Tensor, ...]:
+    """A tensor, three tensors computed one from another, and the sums of the rows of the last."""
+    tensors = [te.placeholder((8, 8), name="A")]
+    for name in "BCD":
+        tensors.append(te.compute((8, 8), lambda i, j: tensors[-1][i, j] + 1.0, name=name))
+    k = te.reduce_axis((0, 8), "k")
+    return (*tensors, te.compute((8,), lambda i: te.sum(tensors[-1][i, k], axis=k), name="E"))
+
+
+@pytest.mark.parametrize(("includes", "members"), [(False, "CD"), (True, "BCD")])
+def test_the_stages_of_a_group_are_computed_at_the_same_loop(includes: bool, members: str) -> None:
+    a, b, _, d, e = chain()
+    s, plain = te.create_schedule(e.op), te.create_schedule(e.op)
+    group = s.create_group(outputs=d, inputs=[b], include_inputs=includes)
+    assert "".join(stage.name for stage in group.stages) == members
+    group.compute_at(s[e], e.op.axis[0])
+    moved = te.apply_schedule(s, [a, e])
+    rows = [line for line in structure(moved).splitlines() if line.startswith("for")]
+    assert rows == ["for i in range(8):"] if includes else ["for i, j in T.grid(8, 8):", "for i in range(8):"]
+    check_same_outputs(te.apply_schedule(plain, [a, e]).mod, moved.mod, seed=0, target="llvm", size=None)
+    group.compute_root()
+    assert te.apply_schedule(s, [a, e]).mod.script() == te.apply_schedule(plain, [a, e]).mod.script()
+
+
+def test_a_group_has_tensors_between_its_inputs_and_outputs() -> None:
+    a, b, _, d, e = chain()
+    s = te.create_schedule(e.op)
+    s[d].compute_at(s[e], e.op.axis[0])
+    group = s.create_group(d, a, include_inputs=True)
+    assert [stage.name for stage in group.stages] == ["B", "C", "D"]
+    with pytest.raises(TeError, match="create_group: B reads none of the inputs D"):
+        s.create_group(b, d)
+
+
 def test_what_is_not_there_yet_says_so() -> None:
     s = te.create_schedule(D.op)
     with pytest.raises(UnsupportedError, match="prefetch of a stage is not supported yet"):
         s[D].prefetch(D.op.axis[0], None)
-    with pytest.raises(UnsupportedError, match="create_group of a schedule is not supported yet"):
-        s.create_group([D], [A])
     with pytest.raises(AttributeError, match="no attribute 'vectorise'"):
         s[D].vectorise(D.op.axis[0])
     with pytest.raises(AttributeError, match="no attribute 'cached_read'"):

@@ -74,6 +74,15 @@ def test_parameters_of_a_module_are_its_own_whatever_args_are() -> None:
         assert b.tolist() == [2] * 4
 
 
+def test_a_function_is_found_by_its_symbol_too() -> None:
+    mod = tvm.build(doubled().with_attr("global_symbol", "twice"))
+    b = np.zeros(2, "float32")
+    mod["twice"](np.ones(2, "float32"), b)
+    assert b.tolist() == [2, 2]
+    assert mod["main"] is mod.get_function("twice")
+    assert mod.time_evaluator("twice")(np.ones(2, "float32"), b).mean > 0
+
+
 def test_operators_have_names() -> None:
     assert "nn.dense" in tvm.ir.Op.list_op_names()
     assert isinstance(tvm.ir.Op.get("nn.dense"), tvm.ir.Op)

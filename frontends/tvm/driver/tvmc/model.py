@@ -111,7 +111,7 @@ def _of_kind(kind: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class TVMCPackage:
-    """A compiled model in a file. package_path: of `compile`.  LoadError for other files, and those of other machines."""
+    """A compiled model in a file. package_path: of `compile`.  LoadError for another file, or another machine's."""
 
     def __init__(
         self,
