@@ -1,7 +1,21 @@
 """The supported part of `tvm.contrib`."""
 
 from ..absent import report_absent
-from . import cblas, cc, clang, debugger, download, graph_executor, graph_runtime, nvcc, relay_viz, tedd, util, utils
+from . import (
+    cblas,
+    cc,
+    clang,
+    debugger,
+    download,
+    graph_executor,
+    graph_runtime,
+    nvcc,
+    pickle_memoize,
+    relay_viz,
+    tedd,
+    util,
+    utils,
+)
 
 __getattr__ = report_absent("tvm.contrib")
 
@@ -14,6 +28,7 @@ __all__ = [
     "graph_executor",
     "graph_runtime",
     "nvcc",
+    "pickle_memoize",
     "relay_viz",
     "tedd",
     "util",

@@ -20,6 +20,7 @@ from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
 from .calls import *  # noqa: F403
 from .expr import *  # noqa: F403
+from .expr_functor import PyExprMutator, PyExprVisitor
 from .function import Function
 from .pipelines import BUILDING, PipelineLike, get_default_pipeline, get_pipeline, register_pipeline
 from .struct_info import *  # noqa: F403
@@ -98,6 +99,8 @@ __all__ = [
     "BlockBuilder",
     "Executable",
     "Function",
+    "PyExprMutator",
+    "PyExprVisitor",
     "VirtualMachine",
     "analysis",
     "backend",

@@ -122,14 +122,14 @@ def conv2d(
     kernel: Tensor,
     strides: Window,
     padding: Window | str,
-    dilation: Window,
+    dilation: Window = 1,
     data_layout: str = "NCHW",
     kernel_layout: str = "",
     out_dtype: str | None = None,
     layout: str | None = None,
 ) -> Tensor:
     """The convolution of images. padding: as of `get_pad_tuple`.  kernel_layout: by default OIHW, or HWIO for NHWC and
-    HWCN.  layout: the data_layout, as of v0.8.
+    HWCN.  layout: the data_layout, under its name up to v0.7.
     """
     data_layout = layout or data_layout
     layout = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(data_layout, "OIHW")

@@ -50,6 +50,14 @@ def test_each_rule_claims_the_functions_of_its_kind(kernels: IRModule) -> None:
     assert scheduled(kernels) == []
 
 
+def test_a_rule_returns_a_schedule(kernels: IRModule) -> None:
+    functions = [func for func in kernels.functions if isinstance(kernels[func], tir.PrimFunc)]
+    found = [dl.gpu.Matmul().apply(kernels[name], CUDA, False) for name in functions]
+    (sch,) = [each for each in found if each is not None]
+    assert isinstance(sch, tir.Schedule)
+    assert "threadIdx.x" in sch.mod.script()
+
+
 def test_the_first_rule_wins_and_scheduled_functions_stay(kernels: IRModule) -> None:
     calls: list[str] = []
 

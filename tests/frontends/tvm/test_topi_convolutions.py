@@ -42,6 +42,13 @@ def test_conv2d_hwcn(padding: Any, pads: tuple[int, ...]) -> None:
     np.testing.assert_allclose(run([a, w], result, x, k), expected, rtol=1e-4, atol=1e-5)
 
 
+def test_conv2d_has_the_arguments_of_early_versions() -> None:
+    a, w = te.placeholder((1, 3, 6, 6), name="A"), te.placeholder((2, 3, 3, 3), name="W")
+    x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
+    early, late = topi.nn.conv2d(a, w, 1, 1, layout="NCHW"), topi.nn.conv2d(a, w, 1, 1, 1, data_layout="NCHW")
+    np.testing.assert_array_equal(run([a, w], early, x, k), run([a, w], late, x, k))
+
+
 @pytest.mark.parametrize(("stride", "dilation", "padding"), [(1, 1, "SAME"), (2, 1, 1), (1, 2, (2, 1))])
 def test_depthwise_convolutions(stride: int, dilation: int, padding: Any) -> None:
     a, w = te.placeholder((2, 3, 8, 9), name="A"), te.placeholder((3, 2, 3, 3), name="W")

@@ -9,6 +9,7 @@ import pytest
 import stepwell.frontends.tvm as tvm
 from stepwell import ArgumentError, LinkError, LoadError, OptionError, UnsupportedError
 from stepwell.frontends.tvm import te
+from stepwell.frontends.tvm.contrib.pickle_memoize import memoize
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
 from stepwell.frontends.tvm.relay.building import GraphExecutorFactoryModule
 from stepwell.operators.definition import UnknownOperatorError
@@ -81,6 +82,18 @@ def test_a_function_is_found_by_its_symbol_too() -> None:
     assert b.tolist() == [2, 2]
     assert mod["main"] is mod.get_function("twice")
     assert mod.time_evaluator("twice")(np.ones(2, "float32"), b).mean > 0
+
+
+def test_a_memoized_function_runs_once_for_equal_arguments() -> None:
+    calls = []
+
+    @memoize("the key")
+    def double(x: int) -> int:
+        calls.append(x)
+        return 2 * x
+
+    assert [double(1), double(1), double(2)] == [2, 2, 4]
+    assert calls == [1, 2]
 
 
 def test_operators_have_names() -> None:

@@ -9,6 +9,7 @@ from .....core.errors import OptionError
 from .....dialects.tir import FuncOp
 from .....schedule.rules.results import DefaultSchedules, FunctionSchedule
 from ...ir.module import PrimFunc
+from ...tir import Schedule
 
 Apply = Callable[[Any, Any, bool], Any]
 """Schedules a function for a target. Returns a schedule, or None for a function that the rule does not support."""
@@ -54,14 +55,14 @@ class DefaultScheduleRule(ScheduleRule):
         return any(each.rule in self.kinds for each in schedule.applied)
 
     def apply(self, func: Any, target: Any, tunable: bool) -> Any:
-        """The default schedule of a function as a `PrimFunc`, None for a function of another kind."""
+        """A schedule of the function with its default schedule, None for a function of another kind."""
         if not isinstance(func, PrimFunc):
             return None
         result = self.default_schedules(func)
         (original,) = func.functions.values()
         if not all(self.fits(original, each) for each in result.functions.values()) or not result.functions:
             return None
-        return PrimFunc(result.mod.op, func.constants)
+        return Schedule(PrimFunc(result.mod.op, func.constants))
 
 
 class _FunctionRule(ScheduleRule):
