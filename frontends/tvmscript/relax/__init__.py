@@ -1,7 +1,14 @@
 """Elaboration of functions with `@R.function` into the dialect `relax`."""
 
 from ..vocabulary import RELAX_WORDS
-from . import expressions, operators, statements, types, words  # their import registers words, calls and statements
+from . import (  # their import registers words, calls and statements
+    expressions,
+    memory,
+    operators,
+    statements,
+    types,
+    words,
+)
 from .context import RelaxContext
 from .functions import RelaxFunctionReader, check_decorator
 
@@ -11,6 +18,7 @@ __all__ = [
     "RelaxFunctionReader",
     "check_decorator",
     "expressions",
+    "memory",
     "operators",
     "statements",
     "types",

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from ....core.diagnostics import Span
 from ....core.errors import SizeError
+from ....dialects.tir import FuncOp as TirFuncOp
 from ....dialects.tir.builder import OpT
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, SizeVar
@@ -95,6 +96,12 @@ class RelaxContext(ElaborationContext):
                 return self.insert(FuncRefOp(value.name, reference_type(self.callee(value, span))), span).output
             case _:
                 raise span.error(f"expected a value of relax, got {describe_value(value)}")
+
+    def is_kernel(self, function: FunctionRef) -> bool:
+        """Whether a name of the module denotes a function of tir."""
+        assert self.module.elaborate is not None
+        self.module.elaborate(function.name)
+        return isinstance(self.module.finished.get(function.name), TirFuncOp)
 
     def callee(self, function: FunctionRef, span: Span) -> FuncOp:
         """A function of relax of the module."""

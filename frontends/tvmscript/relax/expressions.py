@@ -29,6 +29,7 @@ from ..values import (
 )
 from ..vocabulary import RELAX_WORDS, call_reader, is_dtype, path_of, unknown_word
 from .context import RelaxContext
+from .memory import call_kernel
 from .operators import call_operator
 
 _SIZES = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "floormod"}
@@ -208,8 +209,10 @@ def _call_function(
     """A call of a function of the module: `cls.block(x, w)`."""
     if keywords:
         raise span.error(f"{function.name} takes its arguments by position")
-    callee = context.callee(function, span)
     operands = [context.relax_value(arg, span) for arg in args]
+    if context.is_kernel(function):
+        return call_kernel(context, function, operands, span)
+    callee = context.callee(function, span)
     expected = [value.type for _, value in callee.params]
     if len(operands) != len(expected):
         raise span.error(f"{function.name} takes {len(expected)} arguments, got {len(operands)}")
