@@ -492,6 +492,7 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "meshgrid": _meshgrid,
     "nn.attention": _attention,
     "nn.attention_bias": _attention,
+    "nn.attention_var_len": packed_words.attention_var_len,
     "nn.cross_entropy_with_logits": _cross_entropy,
     "nn.dropout": _dropout,
     "nn.group_norm": _normalization("nn.group_norm", "num_groups"),

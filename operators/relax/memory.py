@@ -19,10 +19,10 @@ class AllocTensorOp(TirOp):
         (C1) the result is a tensor of known shape and data type.
 
     Example
-        %0 = relax.alloc_tensor : tensor<?x4xf32, #relay.sizes<"n">>
-        %1 = relax.call_tir_inplace @double(%x, %0) inplace [1] : (tensor<?x4xf32, #relay.sizes<"n">>, tensor<?x4xf32, #relay.sizes<"n">>) -> tensor<?x4xf32, #relay.sizes<"n">>
+        %0 = relax.alloc_tensor : tensor<8xf32>
+        %1 = relax.call_tir_inplace @double(%x, %0) inplace [1] : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
 
-    Source: `R.builtin.alloc_tensor(R.shape([n, 4]), R.dtype("float32"), 0)`
+    Source: `R.builtin.alloc_tensor(R.shape([8]), R.dtype("float32"), 0)`
     """
 
     name = "relax.alloc_tensor"

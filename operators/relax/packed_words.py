@@ -147,6 +147,39 @@ def dynamic_strided_slice(
     return call_pure(builder, "stepwell.dynamic_strided_slice", [x, begin, end, strides], results)
 
 
+# Attention
+
+
+def attention_var_len(
+    builder: RelayBuilder,
+    queries: SSAValue,
+    keys: SSAValue,
+    values: SSAValue,
+    seqstart_q: SSAValue,
+    seqstart_k: SSAValue | None = None,
+    max_seqlen_q: SSAValue | None = None,
+    max_seqlen_k: SSAValue | None = None,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+) -> Values:
+    """The attention of each of several sequences, which follow each other in the second dimension."""
+    shapes = [shape_of(each) for each in (queries, keys, values)]
+    if any(len(each) != 4 or each[0] != 1 for each in shapes) or not isinstance(shapes[0][-1], int):
+        texts = [list(each) for each in shapes]
+        raise TeError(f"nn.attention_var_len: shapes {texts}, expected [1, length, heads, size] with a number as size")
+    if causal_mask not in (None, "TopLeft", "BottomRight"):
+        raise TeError(f"nn.attention_var_len: causal_mask {causal_mask!r}, expected 'TopLeft' or 'BottomRight'")
+    for each in (seqstart_q, seqstart_k, max_seqlen_q, max_seqlen_k):
+        if each is not None and dtype_of_tensor(each) != "int32":
+            raise TeError(f"nn.attention_var_len: lengths and positions of {dtype_of_tensor(each)}, expected int32")
+    factor = builder.insert(PrimValueOp(prim(shapes[0][-1] ** -0.5 if scale is None else float(scale)))).output
+    starts = [seqstart_q, seqstart_q if seqstart_k is None else seqstart_k]
+    operands = [queries, keys, values, *starts, factor, causal_mask or "", window_size or 0]
+    results = [(dtype_of_tensor(queries), [*shapes[0][:3], shapes[2][3]])]
+    return call_pure(builder, "relax.run.attention_var_len", operands, results)
+
+
 # Boxes
 
 

@@ -355,7 +355,9 @@ def _print_call(printer: _Printer, op: CallOp) -> None:
 
 def _print_alloc_tensor(printer: _Printer, op: AllocTensorOp) -> None:
     shape, dtype = printer.shape(shape_of(op.output)), string_literal(dtype_of_tensor(op.output))
-    printer.bind(op.output, f"R.builtin.alloc_tensor(R.shape({shape}), R.dtype({dtype}), R.prim_value(0))", annotated=True)
+    printer.bind(
+        op.output, f"R.builtin.alloc_tensor(R.shape({shape}), R.dtype({dtype}), R.prim_value(0))", annotated=True
+    )
 
 
 def _print_placement(printer: _Printer, op: ToVdeviceOp | HintOnDeviceOp) -> None:

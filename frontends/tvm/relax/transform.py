@@ -218,7 +218,8 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 
 
 __all__ = [
-    "AttachExternModules", "BindParams", "CallTIRRewrite", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
-    "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions",
-    "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice", "dataflowblock_pass", "function_pass",
+    "AttachExternModules", "BindParams", "CallTIRRewrite", "DeadCodeElimination", "EliminateCommonSubexpr",
+    "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams",
+    "MergeCompositeFunctions", "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice", "dataflowblock_pass",
+    "function_pass",
 ]  # fmt: skip

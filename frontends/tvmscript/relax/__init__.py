@@ -3,6 +3,7 @@
 from ..vocabulary import RELAX_WORDS
 from . import (  # their import registers words, calls and statements
     expressions,
+    layouts,
     memory,
     operators,
     statements,
@@ -18,6 +19,7 @@ __all__ = [
     "RelaxFunctionReader",
     "check_decorator",
     "expressions",
+    "layouts",
     "memory",
     "operators",
     "statements",

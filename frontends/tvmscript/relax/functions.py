@@ -150,7 +150,7 @@ def _erase_unused(context: RelaxContext) -> None:
     """Erases number constants, shapes and numbers that have been arguments of words at parse time only."""
     for op in [op for op in context.block.walk(reverse=True) if isinstance(op, _WITHOUT_BINDING)]:
         is_bound = (isinstance(op, ConstantOp) and op.array_name is not None) or (
-            isinstance(op, TupleOp) and op.output.name_hint is not None
+            isinstance(op, TupleOp) and bool(op.values) and op.output.name_hint is not None
         )
         if not is_bound and not any(result.uses for result in op.results):
             op.detach()

@@ -203,6 +203,23 @@ def _call_tir(
     return RelaxValue(call.output)
 
 
+@_word("call_tir_with_grad")
+def _call_tir_with_grad(
+    context: RelaxContext,
+    span: Span,
+    gvar: Value,
+    args: Value,
+    out_sinfo: Value = None,
+    te_grad_name: Value = None,
+    te_grad_kwargs: Value = None,
+    tir_vars: Value = None,
+    *,
+    out_ty: Value = None,
+) -> Value:
+    """The call of the kernel: the name of its gradient is dropped, as programs have no gradients."""
+    return _call_tir(context, span, gvar, args, out_sinfo, tir_vars, out_ty=out_ty)
+
+
 @_word("call_tir_inplace")
 def _call_tir_inplace(
     context: RelaxContext,
@@ -362,6 +379,52 @@ def _call_effect(context: RelaxContext, span: Span, name: str, arguments: Sequen
     """A call of a packed function for its effect."""
     operands = [_packed_argument(context, arg, span) for arg in arguments]
     return RelaxValue(context.insert(CallPackedOp(name, operands, ObjectType()), span).output)
+
+
+# ---- closures
+
+
+@_word("make_closure")
+def _make_closure(context: RelaxContext, span: Span, func: Value, args: Value) -> Value:
+    operands = [context.relax_value(func, span), *context.fields(args, span)]
+    call = CallPurePackedOp("vm.builtin.make_closure", operands, ObjectType())
+    return RelaxValue(context.insert(call, span).output)
+
+
+def _invoke(name: str, op: type[CallPackedOp | CallPurePackedOp]) -> None:
+    @_word(name)
+    def read(
+        context: RelaxContext,
+        span: Span,
+        closure: Value,
+        args: Value,
+        sinfo_args: Value = None,
+        ty_args: Value = None,
+    ) -> Value:
+        type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
+        operands = [context.relax_value(closure, span), *context.fields(args, span)]
+        return RelaxValue(context.insert(op("vm.builtin.invoke_closure", operands, type), span).output)
+
+
+_invoke("invoke_closure", CallPackedOp)
+_invoke("invoke_pure_closure", CallPurePackedOp)
+
+
+def _unsupported(names: str, reason: str) -> None:
+    def refuse(name: str) -> None:
+        @_word(name)
+        def read(context: RelaxContext, span: Span, *args: Value, **named: Value) -> Value:
+            raise span.error(f"R.{name} is not supported: {reason}")
+
+    for name in names.split():
+        refuse(name)
+
+
+_unsupported(
+    "ccl.allgather ccl.allreduce ccl.broadcast_from_worker0 ccl.scatter_from_worker0",
+    "programs run in one process, without other workers",
+)
+_unsupported("call_builtin_with_ctx", "programs are read as they are before TVM's VMShapeLower")
 
 
 @_word("null_value")
