@@ -104,6 +104,13 @@ def parse_size(text: str, variable: Callable[[str], Var]) -> PrimExpr:
     return _read(tree, text, variable)
 
 
+def is_provably_at_least(low: int, size: PrimExpr) -> bool:
+    """Whether a size is provably at least `low`: a sum of an integer and of products of sizes, which are from 0 on."""
+    form = normal_form(size)
+    number = sum(count for product, count in form if not product)
+    return all(count > 0 for product, count in form if product) and number >= low
+
+
 def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
     """The value of a size. numbers: the values of its variables. TeError for a value that int64 does not hold."""
     size = parse_size(text, lambda name: as_extent(numbers[name]))  # pyright: ignore[reportArgumentType]

@@ -242,7 +242,7 @@ def broadcast_to(data: Tensor, shape: Sequence[int]) -> Tensor:
     """Broadcasts a tensor to a larger shape: repeats dimensions of extent 1, and adds leading dimensions."""
     behind = len(shape) - data.ndim
     fits = behind >= 0 and all(
-        known_extent(own) == 1 or known_extent(own) == whole
+        known_extent(own) in (1, known_extent(whole)) if known_extent(own) is not None else is_same_extent(own, whole)
         for own, whole in zip(data.shape, shape[behind:], strict=False)
     )
     if not fits:

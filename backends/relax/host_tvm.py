@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError
 from ..devices.nd import NDArray
 from ..runtime.packed import register_func
@@ -40,6 +42,16 @@ def tensor_to_shape(x: Any) -> tuple[int, ...]:
 def reshape(x: Any, shape: tuple[int, ...]) -> Any:
     """The array in another shape."""
     return host_functions.on_host(lambda array: np.asarray(array.reshape(shape), order="C"))(x)
+
+
+def view(x: Array, shape: tuple[int, ...], dtype: str, offset: int) -> Array:
+    """The memory of an array from an offset on, as an array of another shape and data type. ArgumentError if it has
+    fewer bytes."""
+    kind = numpy_dtype(dtype)
+    needed, given = math.prod(shape) * kind.itemsize, x.nbytes
+    if not 0 <= offset <= given - needed:
+        raise ArgumentError(f"a view of {needed} bytes from byte {offset} on of {given} bytes")
+    return np.frombuffer(np.ascontiguousarray(x).tobytes()[offset : offset + needed], kind).reshape(shape).copy()
 
 
 def show(text: str, *values: Any) -> None:
@@ -170,6 +182,7 @@ TVM_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tvm.contrib.sort.sort": sort,
     "tvm.contrib.sort.topk": topk,
     "relax.run.attention_var_len": host_functions.on_host(attention_var_len),
+    "relax.run.view": host_functions.on_host(view),
     "vm.builtin.invoke_closure": invoke_closure,
     "vm.builtin.make_closure": make_closure,
     "vm.builtin.null_value": lambda: None,

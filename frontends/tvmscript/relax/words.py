@@ -72,10 +72,16 @@ def _const(context: RelaxContext, span: Span, value: Value, dtype: Value = None)
         assert name is not None
         return RelaxValue(context.at(span).number(number, name))
     try:
-        array = plain_array(number) if name is None else np.asarray(plain_array(number), numpy_dtype(name))
+        array = plain_array(number)
+        kind = numpy_dtype(_NARROW.get(str(array.dtype), str(array.dtype)) if name is None else name)
+        array = np.asarray(array, kind)
         return RelaxValue(context.at(span).constant(array, "const"))
     except (ValueError, TypeError) as error:
         raise span.error(f"R.const: {error}") from None
+
+
+_NARROW = {"float64": "float32", "int64": "int32"}
+"""The data types of constants without a stated one, for those of numpy."""
 
 
 def _default_dtype(number: bool | int | float) -> str:
