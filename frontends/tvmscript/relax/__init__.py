@@ -4,6 +4,7 @@ from ..vocabulary import RELAX_WORDS
 from . import (  # their import registers words, calls and statements
     expressions,
     layouts,
+    local_functions,
     memory,
     operators,
     statements,
@@ -20,6 +21,7 @@ __all__ = [
     "check_decorator",
     "expressions",
     "layouts",
+    "local_functions",
     "memory",
     "operators",
     "statements",

@@ -24,12 +24,8 @@ CASES: dict[str, Case] = {
     'R.ones(R.shape([2 * k + 1]), "float16")': lambda x, v, n, m, k: np.ones(2 * k + 1, "float16"),
     'R.zeros(s, "float32")': lambda x, v, n, m, k: np.zeros(k, "float32"),
     "R.full(R.shape([k, 2]), R.const(1.5))": lambda x, v, n, m, k: np.full((k, 2), 1.5, "float32"),
-    'R.full(R.shape([2]), R.sum(R.concat((v, R.const([1.0])))), "int32")': lambda x, v, n, m, k: np.full(
-        2, v.sum() + 1
-    ).astype("int32"),
-    "R.full(R.shape([m, k]), R.sum(R.concat((v, R.const([1.0])))))": lambda x, v, n, m, k: np.full(
-        (m, k), v.sum() + 1, "float32"
-    ),
+    'R.full(R.shape([2]), R.sum(R.const([1.0, 2.0])), "int32")': lambda x, v, n, m, k: np.full(2, 3.0).astype("int32"),
+    "R.full(R.shape([m, k]), R.sum(R.const([1.0, 2.0])))": lambda x, v, n, m, k: np.full((m, k), 3.0, "float32"),
     "R.broadcast_to(v, R.shape([n, m]))": lambda x, v, n, m, k: np.broadcast_to(v, (n, m)),
     "R.arange(n)": lambda x, v, n, m, k: np.arange(n),
     "R.arange(1, n)": lambda x, v, n, m, k: np.arange(1, n),
