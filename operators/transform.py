@@ -241,9 +241,14 @@ def _broadcast_reference(data: Array, shape: Sequence[int]) -> Array:
 def broadcast_to(data: Tensor, shape: Sequence[int]) -> Tensor:
     """Broadcasts a tensor to a larger shape: repeats dimensions of extent 1, and adds leading dimensions."""
     behind = len(shape) - data.ndim
-    fits = behind >= 0 and all(
-        known_extent(own) in (1, known_extent(whole)) if known_extent(own) is not None else is_same_extent(own, whole)
-        for own, whole in zip(data.shape, shape[behind:], strict=False)
+    fits = (
+        behind >= 0
+        and all(
+            known_extent(own) in (1, known_extent(whole))
+            if known_extent(own) is not None
+            else is_same_extent(own, whole)  # pyright: ignore[reportArgumentType]
+            for own, whole in zip(data.shape, shape[behind:], strict=False)
+        )
     )
     if not fits:
         raise TeError(f"broadcast_to: a tensor of shape {list(data.shape)} does not go into {list(shape)}")

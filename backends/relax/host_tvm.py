@@ -39,6 +39,11 @@ def tensor_to_shape(x: Any) -> tuple[int, ...]:
     return sizes
 
 
+def shape_to_tensor(shape: tuple[int, ...], *_: Array) -> Array:
+    """The sizes of a shape as an array, on the device of the other arrays."""
+    return np.array(shape, np.int64)
+
+
 def reshape(x: Any, shape: tuple[int, ...]) -> Any:
     """The array in another shape."""
     return host_functions.on_host(lambda array: np.asarray(array.reshape(shape), order="C"))(x)
@@ -175,7 +180,7 @@ TVM_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "relax.run.assert_op": check,
     "relax.run.nonzero": host_functions.on_host(nonzero),
     "relax.run.print": show,
-    "relax.run.shape_to_tensor": lambda shape: np.array(shape, np.int64),
+    "relax.run.shape_to_tensor": host_functions.on_host(shape_to_tensor),
     "relax.run.unique": host_functions.on_host(unique),
     "tvm.contrib.sort.argsort": argsort,
     "tvm.contrib.sort.argsort_nms": argsort_valid,

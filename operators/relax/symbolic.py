@@ -66,9 +66,9 @@ def _count(start: Size, stop: Size, step: int) -> Size:
 
 
 def sizes_as_tensor(builder: RelayBuilder, sizes: Sequence[Size]) -> SSAValue:
-    """The sizes as int64 elements."""
-    operand = builder.insert(ShapeOp(shape_type(sizes))).output
-    call = CallPurePackedOp("relax.run.shape_to_tensor", [operand], tensor([len(sizes)], "int64"))
+    """The sizes as int64 elements, on the device of their readers."""
+    operand, like = builder.insert(ShapeOp(shape_type(sizes))).output, _shaped(builder, [len(sizes)], "int64")
+    call = CallPurePackedOp("relax.run.shape_to_tensor", [operand, like], tensor([len(sizes)], "int64"))
     return builder.insert(call).output
 
 

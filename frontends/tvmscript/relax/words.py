@@ -346,9 +346,10 @@ def _packed(name: str, op: type[CallPackedOp | CallPurePackedOp]) -> None:
             raise span.error(f"R.{name}: attributes {', '.join(attributes)} are not supported")
         type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
         operands = [_packed_argument(context, arg, span) for arg in args]
-        written = call_packed_on_allocated(context, _function_name(context, func, span), operands, span)
-        if written is not None:
-            return written
+        if op is CallPackedOp:
+            written = call_packed_on_allocated(context, _function_name(context, func, span), operands, span)
+            if written is not None:
+                return written
         call = context.insert(op(_function_name(context, func, span), operands, type), span)
         context.state_device(call.output, ty_args if sinfo_args is None else sinfo_args, span)
         return RelaxValue(call.output)
