@@ -1,4 +1,4 @@
-"""Tensors that a program allocates itself, for calls that overwrite them."""
+"""Tensors that a program allocates itself: for calls that overwrite them, and as shapes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .calls import verify_outputs
 
 @irdl_op_definition
 class AllocTensorOp(TirOp):
-    """A new tensor with undefined elements, which a call in place overwrites.
+    """A new tensor with undefined elements, which a call in place overwrites, or of which only the shape is read.
 
     Constraints
         (C1) the result is a tensor of known shape and data type.
