@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from ..core import intervals
 from ..core.dtypes import int_fits
@@ -102,6 +104,13 @@ def parse_size(text: str, variable: Callable[[str], Var]) -> PrimExpr:
     return _read(tree, text, variable)
 
 
+def is_provably_at_least(low: int, size: PrimExpr) -> bool:
+    """Whether a size is provably at least `low`: a sum of an integer and of products of sizes, which are from 0 on."""
+    form = normal_form(size)
+    number = sum(count for product, count in form if not product)
+    return all(count > 0 for product, count in form if product) and number >= low
+
+
 def evaluate_size(text: str, numbers: Mapping[str, int]) -> int:
     """The value of a size. numbers: the values of its variables. TeError for a value that int64 does not hold."""
     size = parse_size(text, lambda name: as_extent(numbers[name]))  # pyright: ignore[reportArgumentType]
@@ -165,14 +174,22 @@ _INTERVALS: dict[type[PrimExpr], Callable[[Interval, Interval], Interval]] = {
 }
 
 
-def _function(size: PrimExpr) -> Callable[[Mapping[str, int]], int]:
+def values_of_size(size: PrimExpr, arrays: Mapping[str, Any]) -> Any:
+    """The values of a size for arrays of values of its variables."""
+    return _function(size, {**_PYTHON, Min: np.minimum, Max: np.maximum})(arrays)
+
+
+def _function(
+    size: PrimExpr, functions: Mapping[type[PrimExpr], Callable[[Any, Any], Any]] | None = None
+) -> Callable[[Mapping[str, int]], int]:
+    known = _PYTHON if functions is None else functions
     match size:
         case IntImm():
             return lambda _, value=size.value: value
         case Var():
             return lambda numbers, name=size.name: numbers[name]
         case Add() | Sub() | Mul() | FloorDiv() | FloorMod() | Min() | Max():
-            apply, a, b = _PYTHON[type(size)], _function(size.a), _function(size.b)
+            apply, a, b = known[type(size)], _function(size.a, known), _function(size.b, known)
             return lambda numbers: apply(a(numbers), b(numbers))
         case _:
             raise ValueError(f"{size!r} is no size")

@@ -237,14 +237,17 @@ def _broadcast_reference(data: Array, shape: Sequence[int]) -> Array:
     return np.broadcast_to(data, shape)
 
 
+def _goes_into(own: Any, whole: Any) -> bool:
+    """Whether an extent is broadcast to another one: 1, or an equal one."""
+    known = known_extent(own)
+    return is_same_extent(own, whole) if known is None else known in (1, known_extent(whole))
+
+
 @operator("broadcast_to", Pattern.BROADCAST, _broadcast_reference)
 def broadcast_to(data: Tensor, shape: Sequence[int]) -> Tensor:
     """Broadcasts a tensor to a larger shape: repeats dimensions of extent 1, and adds leading dimensions."""
     behind = len(shape) - data.ndim
-    fits = behind >= 0 and all(
-        known_extent(own) == 1 or known_extent(own) == whole
-        for own, whole in zip(data.shape, shape[behind:], strict=False)
-    )
+    fits = behind >= 0 and all(map(_goes_into, data.shape, shape[behind:]))
     if not fits:
         raise TeError(f"broadcast_to: a tensor of shape {list(data.shape)} does not go into {list(shape)}")
 

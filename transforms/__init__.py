@@ -28,6 +28,7 @@ PASSES: dict[str, str] = {
     "legalize-small-floats": "upstream.legalize_small_floats",
     "legalize-small-integers": "upstream.legalize_small_integers",
     "merge-allocations": "upstream.merge_allocations",
+    "relax-allocate-results": "relax.allocate_results",
     "relax-inline-dataflow": "relax.inline_dataflow",
     "relax-legalize-operators": "relax.legalize_operators",
     "relax-lift-parameters": "relax.lift_parameters",

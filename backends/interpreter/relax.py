@@ -15,6 +15,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError
 from ...expressions.sizes import evaluate_size
 from ...operators.relax import (
+    AllocTensorOp,
     CallDpsPackedOp,
     CallInplacePackedOp,
     CallOp,
@@ -137,6 +138,11 @@ class RelaxFunctions(StatefulFunctions):
     @impl(TupleGetOp)
     def run_tuple_get(self, interpreter: Interpreter, op: TupleGetOp, args: PythonValues) -> PythonValues:
         return (args[0][op.index.value.data],)
+
+    @impl(AllocTensorOp)
+    def run_alloc_tensor(self, interpreter: Interpreter, op: AllocTensorOp, args: PythonValues) -> PythonValues:
+        shape = known_shape_of(op.output.type, _sizes(interpreter))
+        return (np.zeros(shape, numpy_dtype(dtype_of_tensor(op.output))),)
 
     @impl(ToVdeviceOp)
     def run_to_vdevice(self, interpreter: Interpreter, op: ToVdeviceOp, args: PythonValues) -> PythonValues:

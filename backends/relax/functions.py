@@ -18,6 +18,7 @@ from ...core.errors import ArgumentError, UnsupportedError
 from ...core.sizes import byte_count, check_shape
 from ...expressions.sizes import size_function
 from ...operators.relax import (
+    AllocTensorOp,
     CallDpsPackedOp,
     CallInplacePackedOp,
     CallOp,
@@ -539,6 +540,16 @@ def _tuple_get(compiler: _Compiler, op: TupleGetOp) -> Step:
     return run
 
 
+def _alloc_tensor(compiler: _Compiler, op: AllocTensorOp) -> Step:
+    allocate = compiler.allocator(op.output.type, f"result of {op.name}", compiler.device(op.output))
+    output = compiler.define(op.output)
+
+    def run(registers: Registers, sizes: Sizes) -> None:
+        registers[output] = allocate(registers, sizes)
+
+    return run
+
+
 def _set(compiler: _Compiler, op: Operation, compute: Callable[[Sizes], Value]) -> Step:
     output = compiler.define(op.results[0])
 
@@ -615,6 +626,7 @@ def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
 
 
 _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
+    AllocTensorOp: _alloc_tensor,
     CallDpsPackedOp: _dps_packed,
     CallInplacePackedOp: _packed,
     CallOp: _call,

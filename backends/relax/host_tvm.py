@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError
 from ..devices.nd import NDArray
 from ..runtime.packed import register_func
@@ -36,9 +39,24 @@ def tensor_to_shape(x: Any) -> tuple[int, ...]:
     return sizes
 
 
+def shape_to_tensor(shape: tuple[int, ...], *_: Array) -> Array:
+    """The sizes of a shape as an array, on the device of the other arrays."""
+    return np.array(shape, np.int64)
+
+
 def reshape(x: Any, shape: tuple[int, ...]) -> Any:
     """The array in another shape."""
     return host_functions.on_host(lambda array: np.asarray(array.reshape(shape), order="C"))(x)
+
+
+def view(x: Array, shape: tuple[int, ...], dtype: str, offset: int) -> Array:
+    """The memory of an array from an offset on, as an array of another shape and data type. ArgumentError if it has
+    fewer bytes."""
+    kind = numpy_dtype(dtype)
+    needed, given = math.prod(shape) * kind.itemsize, x.nbytes
+    if not 0 <= offset <= given - needed:
+        raise ArgumentError(f"a view of {needed} bytes from byte {offset} on of {given} bytes")
+    return np.frombuffer(np.ascontiguousarray(x).tobytes()[offset : offset + needed], kind).reshape(shape).copy()
 
 
 def show(text: str, *values: Any) -> None:
@@ -103,16 +121,75 @@ def topk(x: Array, *arguments: Any) -> None:
         result[...] = given[name]
 
 
+# Closures
+
+
+def make_closure(function: Callable[..., Any], *bound: Any) -> Callable[..., Any]:
+    """The function of the arguments after the first ones, which are bound."""
+    return functools.partial(function, *bound)
+
+
+def invoke_closure(closure: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a closure. ArgumentError for another value."""
+    if not callable(closure):
+        raise ArgumentError(f"expected a closure, got {type(closure).__name__}")
+    return closure(*arguments)
+
+
+# Attention
+
+
+def attention_var_len(
+    query: Array, key: Array, value: Array, starts: Array, key_starts: Array, scale: float, corner: str, window: int
+) -> Array:
+    """The attention of each of several sequences, whose queries [1, length, heads, size] follow each other.
+
+    starts, key_starts: the first position of each sequence, and the end.  scale: of the scores.  corner: of the
+    diagonal of a causal mask, `TopLeft` or `BottomRight`, "" without a mask.  window: the greatest distance of a key
+    before the diagonal, plus one; 0 for any.
+    """
+    result = np.zeros((*query.shape[:3], value.shape[3]), query.dtype)
+    _check_starts(starts, query.shape[1], "queries")
+    _check_starts(key_starts, key.shape[1], "keys")
+    for first, end, first_key, end_key in zip(starts, starts[1:], key_starts, key_starts[1:], strict=False):
+        q, k, v = (
+            each[0, low:high].astype(np.float32)
+            for each, low, high in ((query, first, end), (key, first_key, end_key), (value, first_key, end_key))
+        )
+        scores = np.einsum("shd,thd->hst", q, k) * scale
+        rows, columns = np.indices(scores.shape[1:])
+        diagonal = abs(len(q) - len(k)) if corner == "BottomRight" else 0
+        if corner:
+            scores[:, columns > rows + diagonal] = -np.inf
+        if window:
+            scores[:, columns <= rows + diagonal - window] = -np.inf
+        greatest = scores.max(-1, keepdims=True, initial=np.finfo(np.float32).min)
+        weights = np.exp(scores - greatest)
+        weights /= np.maximum(weights.sum(-1, keepdims=True), np.finfo(np.float32).tiny)
+        result[0, first:end] = np.einsum("hst,thd->shd", weights, v)
+    return result
+
+
+def _check_starts(starts: Array, length: int, what: str) -> None:
+    """Raises ArgumentError for positions of sequences that are not in order, or outside of the tensor."""
+    if len(starts) < 1 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != length:
+        raise ArgumentError(f"sequences of {what} at {starts.tolist()}, expected 0 to {length} in order")
+
+
 TVM_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "relax.run.assert_op": check,
     "relax.run.nonzero": host_functions.on_host(nonzero),
     "relax.run.print": show,
-    "relax.run.shape_to_tensor": lambda shape: np.array(shape, np.int64),
+    "relax.run.shape_to_tensor": host_functions.on_host(shape_to_tensor),
     "relax.run.unique": host_functions.on_host(unique),
     "tvm.contrib.sort.argsort": argsort,
     "tvm.contrib.sort.argsort_nms": argsort_valid,
     "tvm.contrib.sort.sort": sort,
     "tvm.contrib.sort.topk": topk,
+    "relax.run.attention_var_len": host_functions.on_host(attention_var_len),
+    "relax.run.view": host_functions.on_host(view),
+    "vm.builtin.invoke_closure": invoke_closure,
+    "vm.builtin.make_closure": make_closure,
     "vm.builtin.null_value": lambda: None,
     "vm.builtin.reshape": reshape,
     "vm.builtin.tensor_to_shape": tensor_to_shape,

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.dtypes import numpy_dtype
 from ...core.identifiers import fresh_name
 from ...core.sizes import check_shape
-from ...operators import operator_of
+from ...operators import operator_of, relax
 from ...operators.attributes import normalize_attributes
 from ...operators.broadcast import BROADCASTING
 from ...operators.relax.types import names_in
@@ -188,8 +188,7 @@ class Builder:
         is_ambiguous = False
         for n in range(1, max(operand.rank for operand in operands) + 1):
             wide = dict.fromkeys(each.shape[-n] for each in operands if n <= each.rank and each.shape[-n] != 1)
-            unknown = [extent for extent in wide if not self.data_sizes.keys().isdisjoint(names_of(str(extent)))]
-            if len(wide) > 1 and unknown:
+            if len(wide) > 1 and any(map(self._is_data_size, wide)):
                 is_ambiguous = True
                 numbers = [extent for extent in wide if isinstance(extent, int)]
                 shape.insert(0, numbers[0] if numbers else self.new_size("broadcast"))
@@ -201,6 +200,26 @@ class Builder:
         from .data_sizes import call_host
 
         return call_host(self, "broadcast", operands, [(operand.dtype, shape) for operand in operands])
+
+    def equate_extents(self, tensors: Sequence[ModelTensor], axes: Sequence[int]) -> list[ModelTensor]:
+        """Tensors of one rank with equal extents along some axes. A check when the program runs equates extents that
+        only data determines; tensors of other differing extents are returned unchanged."""
+        shape = {axis: self._known_extent([each.shape[axis] for each in tensors]) for axis in axes}
+        return [self._with_extents(each, shape) for each in tensors]
+
+    def _known_extent(self, extents: Sequence[Size]) -> Size:
+        """An extent that data does not determine, if there is one; else the first extent."""
+        return next((each for each in extents if not self._is_data_size(each)), extents[0])
+
+    def _with_extents(self, tensor: ModelTensor, extents: Mapping[int, Size]) -> ModelTensor:
+        shape = [extents.get(axis, own) if self._is_data_size(own) else own for axis, own in enumerate(tensor.shape)]
+        if tuple(shape) == tensor.shape:
+            return tensor
+        cast = relax.MatchCastOp(self.value(tensor), tensor_type(shape, tensor.dtype))
+        return self.tensor_of_value(self.relay.insert(cast).output)
+
+    def _is_data_size(self, extent: Size) -> bool:
+        return isinstance(extent, str) and not self.data_sizes.keys().isdisjoint(names_of(extent))
 
     def scalar(self, name: str, data: ModelTensor, value: float) -> ModelTensor:
         """The result of a binary operator on a tensor and a scalar of the same data type."""

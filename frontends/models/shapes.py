@@ -118,6 +118,7 @@ def concatenate_along(call: OperatorCall, tensors: Sequence[ModelTensor], axis: 
             np.concatenate([np.asarray(each.known_elements, object) for each in tensors], axis), tensors[0].dtype
         )
     filled = [each for each in tensors if each.shape[axis] != 0] or list(tensors[:1])
+    filled = call.builder.equate_extents(filled, [d for d in range(tensors[0].rank) if d != axis])
     return filled[0] if len(filled) == 1 else call.op("concatenate", *filled, axis=axis)
 
 

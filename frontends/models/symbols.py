@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...expressions.expr import SizeVar
+from ...expressions.expr import PrimExpr, SizeVar
 from ...expressions.sizes import Sum, normal_form, parse_size
+from ...expressions.sizes import is_provably_at_least as size_is_provably_at_least
 from ...operators.relay import Size, normal_size
 from .types import Array
 
@@ -150,19 +151,18 @@ def is_provably_at_least(low: int, value: Any) -> bool:
     """Whether an integer or symbol is provably at least `low`: a sum of an integer and sizes, which are from 0 on."""
     if not isinstance(value, Symbol):
         return _is_size(value) and value >= low
-    form = _form(value)
-    return all(count > 0 for product, count in form if product) and _number(form) >= low
+    return size_is_provably_at_least(low, _tree(value))
 
 
 def split_constant_term(value: Symbol) -> tuple[Symbol, int]:
     """Splits a symbol into a symbol without a constant term, and the constant term."""
-    number = _number(_form(value))
+    number = _number(normal_form(_tree(value)))
     return value - number, number
 
 
-def _form(value: Symbol) -> Sum:
+def _tree(value: Symbol) -> PrimExpr:
     names: dict[str, SizeVar] = {}
-    return normal_form(parse_size(value.text, lambda name: names.setdefault(name, SizeVar(name))))
+    return parse_size(value.text, lambda name: names.setdefault(name, SizeVar(name)))
 
 
 def _number(form: Sum) -> int:

@@ -215,7 +215,8 @@ class _ModuleReader:
         self.state.elaborate = self._elaborate
         for node in nodes:
             self._elaborate(node.name)
-        op = ModuleOp([self.state.finished[node.name] for node in nodes])
+        local = [op for name, op in self.state.finished.items() if name not in self.state.nodes]
+        op = ModuleOp([*(self.state.finished[node.name] for node in nodes), *local])
         if name is not None and name != "Module":
             op.sym_name = StringAttr(name)
         if devices := self.state.devices:

@@ -155,6 +155,15 @@ class FunctionRef:
 
 
 @dataclass(frozen=True, slots=True)
+class LocalFunction:
+    """A function in a function, which is the function `name` of the module. captured: the values of the outer function
+    that are its first arguments."""
+
+    name: str
+    captured: tuple[SSAValue, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class IntegerRange:
     """A range of integers, `T.Range(low, high)` or `range(low, high)`: `extent` integers from `low` on."""
 
@@ -474,7 +483,7 @@ def describe_value(value: Value) -> str:
             return f"the buffer {value.name!r}"
         case Element():
             return f"elements of the buffer {value.buffer.name!r}"
-        case Word() | FunctionNamespace() | FunctionRef():
+        case Word() | FunctionNamespace() | FunctionRef() | LocalFunction():
             return repr(str(value)) if isinstance(value, Word) else f"{value.name!r}"
         case Loops():
             return "loops"

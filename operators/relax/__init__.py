@@ -12,11 +12,13 @@ from .control import DataflowOp, IfOp, OutputOp
 from .devices import HintOnDeviceOp, ToVdeviceOp
 from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
 from .in_place import CallInplacePackedOp, CallTirInplaceOp
+from .memory import AllocTensorOp
 from .text import function_lines
 from .types import CallableType, ObjectType, PartialTensorType, PrimType, ShapeType
 from .values import MatchCastOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp
 
 __all__ = [
+    "AllocTensorOp",
     "CallDpsPackedOp",
     "CallInplacePackedOp",
     "CallOp",
@@ -52,6 +54,7 @@ __all__ = [
 Relax = Dialect(
     "relax",
     [
+        AllocTensorOp,
         CallDpsPackedOp,
         CallOp,
         CallInplacePackedOp,

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from ...core.dtypes import numpy_dtype
 from ...expressions.errors import TeError
 from ..relay import ConstantOp, RelayBuilder, Size, dtype_of_tensor, shape_of
-from . import packed_words
+from . import packed_words, symbolic
 
 Values: TypeAlias = Sequence[SSAValue]
 
@@ -145,28 +145,14 @@ def _same(_: RelayBuilder, x: SSAValue) -> Values:
 
 
 def _meshgrid(builder: RelayBuilder, tensors: Sequence[SSAValue], indexing: str = "ij") -> Values:
+    if indexing != "ij":
+        raise TeError(f"meshgrid: indexing {indexing!r}, expected 'ij'")
     shape = [shape_of(each)[0] for each in tensors]
-    if indexing != "ij" or not all(isinstance(extent, int) for extent in shape):
-        raise TeError(f"meshgrid: indexing {indexing!r} of extents {shape}, expected 'ij' of numbers")
     results: list[SSAValue] = []
     for axis, tensor in enumerate(tensors):
         column = builder.operator("expand_dims", tensor, axis=1, num_newaxis=len(shape) - axis - 1)
-        results.append(builder.operator("broadcast_to", column, shape=shape))
+        results += symbolic.broadcast_to(builder, column, shape)
     return results
-
-
-def _shape_to_tensor(builder: RelayBuilder, shape: Sequence[Size]) -> Values:
-    if not all(isinstance(size, int) for size in shape):
-        raise TeError(f"shape_to_tensor: shape {list(shape)}, expected numbers")
-    return [builder.constant(np.asarray(shape, np.int64), "shape")]
-
-
-def _size(builder: RelayBuilder, x: SSAValue) -> Values:
-    shape = shape_of(x)
-    numbers = [size for size in shape if isinstance(size, int)]
-    if len(numbers) < len(shape):
-        raise TeError(f"size: shape {list(shape)}, expected numbers")
-    return [builder.number(math.prod(numbers), "int64")]
 
 
 def _eye_like(builder: RelayBuilder, x: SSAValue, k: int = 0, dtype: str | None = None) -> Values:
@@ -365,32 +351,38 @@ def _attention(
     window_size: int | None = None,
 ) -> Values:
     """The attention of queries [batch, length, heads, size]. causal_mask: `TopLeft` or `BottomRight`, the corner at
-    which the diagonal of the mask is."""
+    which the diagonal of the mask is.  window_size: the number of keys up to the diagonal that a query attends to."""
     size, lengths = shape_of(query)[-1], [shape_of(each)[1] for each in (query, key)]
-    if window_size is not None or not isinstance(size, int):
-        raise TeError(f"nn.attention: window_size {window_size} and head size {size}, expected None and a number")
+    if not isinstance(size, int):
+        raise TeError(f"nn.attention: head size {size}, expected a number")
     scores = builder.operator("einsum", query, key, equation="bshd,bthd->bhst")
     factor = _number(builder, 1 / math.sqrt(size) if scale is None else scale, query)
     scores = builder.operator("multiply", scores, factor)
     if bias is not None:
         scores = builder.operator("add", scores, bias)
-    if causal_mask is not None:
-        scores = _mask(builder, scores, causal_mask, lengths)
+    if causal_mask is not None or window_size is not None:
+        scores = _mask(builder, scores, causal_mask, window_size, lengths)
     weights = builder.operator("nn.softmax", scores, axis=-1)
     return builder.operators("einsum", weights, value, equation="bhst,bthd->bshd")
 
 
-def _mask(builder: RelayBuilder, scores: SSAValue, corner: str, lengths: Sequence[Size]) -> SSAValue:
-    queries, keys = lengths
-    if corner in ("TopLeft", "BottomRight") and (corner == "TopLeft" or queries == keys):
-        diagonal = 0
-    elif corner == "BottomRight" and isinstance(queries, int) and isinstance(keys, int):
-        diagonal = keys - queries
-    else:
-        raise TeError(f"nn.attention: causal_mask {corner!r} of lengths {list(lengths)}")
-    zero, least = (_number(builder, number, scores) for number in (0.0, -math.inf))
-    kept = builder.operator("trilu", builder.operator("ones_like", scores), k=diagonal, upper=False)
-    return builder.operator("where", builder.operator("greater", kept, zero), scores, least)
+def _mask(
+    builder: RelayBuilder, scores: SSAValue, corner: str | None, window: int | None, lengths: Sequence[Size]
+) -> SSAValue:
+    """The scores, -inf for keys after the diagonal from a corner, and for keys `window` and more before it."""
+    if corner not in (None, "TopLeft", "BottomRight"):
+        raise TeError(f"nn.attention: causal_mask {corner!r}, expected 'TopLeft' or 'BottomRight'")
+    rows, columns = (symbolic.arange(builder, length)[0] for length in lengths)
+    if corner == "BottomRight" and lengths[0] != lengths[1]:
+        ends = [symbolic.size_value(builder, length) for length in lengths]
+        rows = builder.operator("add", rows, builder.operator("subtract", ends[1], ends[0]))
+    rows = builder.operator("expand_dims", rows, axis=1)
+    masks = [builder.operator("less_equal", columns, rows)] if corner is not None else []
+    if window is not None:
+        first = builder.operator("subtract", rows, builder.number(window, "int64"))
+        masks.append(builder.operator("greater", columns, first))
+    kept = masks[0] if len(masks) == 1 else builder.operator("logical_and", *masks)
+    return builder.operator("where", kept, scores, _number(builder, -math.inf, scores))
 
 
 # Normalization, losses, images
@@ -469,16 +461,20 @@ def _pixel_shuffle(builder: RelayBuilder, data: SSAValue, upscale_factor: int) -
 
 
 COMPOSITES: dict[str, Callable[..., Values]] = {
+    "arange": symbolic.arange,
     "argmax": _index_of("argmax"),
     "argmin": _index_of("argmin"),
     "argsort": _argsort,
+    "broadcast_to": symbolic.broadcast_to,
     "bucketize": _bucketize,
     "builtin.stop_lift_params": _same,
     "expand_dims": _expand_dims,
     "ewise_fma": _ewise_fma,
     "dynamic_strided_slice": packed_words.dynamic_strided_slice,
+    "eye": symbolic.eye,
     "eye_like": _eye_like,
     "flatten": _flatten,
+    "full": symbolic.full,
     "full_like": _full_like,
     "gather_nd": _gather_nd,
     **dict.fromkeys(("grad.end_checkpoint", "grad.no_grad", "grad.start_checkpoint"), _same),
@@ -489,9 +485,12 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "log_add_exp": _log_add_exp,
     "matmul": matmul,
     "median": _median,
+    "memory.view": packed_words.view,
     "meshgrid": _meshgrid,
+    "multinomial_from_uniform": packed_words.multinomial_from_uniform,
     "nn.attention": _attention,
     "nn.attention_bias": _attention,
+    "nn.attention_var_len": packed_words.attention_var_len,
     "nn.cross_entropy_with_logits": _cross_entropy,
     "nn.dropout": _dropout,
     "nn.group_norm": _normalization("nn.group_norm", "num_groups"),
@@ -503,16 +502,19 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "nn.softplus": _softplus,
     "nonzero": packed_words.nonzero,
     "one_hot": _one_hot,
+    "ones": symbolic.filled("ones"),
     "ones_like": _like("ones_like"),
     "outer": _outer,
     "reshape": reshape,
     "scatter_nd": _scatter_nd,
-    "shape_to_tensor": _shape_to_tensor,
-    "size": _size,
+    "shape_to_tensor": symbolic.shape_to_tensor,
+    "size": symbolic.size,
     "slice_scatter": _slice_scatter,
     "sort": _sort,
+    "split": symbolic.split,
     "square": _square,
     "std": _std,
+    "strided_slice": symbolic.strided_slice,
     "tensor_to_shape": packed_words.tensor_to_shape,
     "topk": _topk,
     "unique": packed_words.unique,
@@ -521,6 +523,7 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "vision.multibox_transform_loc": packed_words.multibox_transform_loc,
     "vision.non_max_suppression": packed_words.non_max_suppression,
     "wrap_param": _wrap_param,
+    "zeros": symbolic.filled("zeros"),
     "zeros_like": _like("zeros_like"),
 }
 """The words by name, which take precedence over the spellings of operators."""

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FlatSymbolRefAttrConstr,
+    IntegerAttr,
     NoneAttr,
     StringAttr,
     SymbolRefAttr,
@@ -82,7 +83,8 @@ class FuncOp(TirOp):
         (C1) one name for each parameter; parameters and result have types of values.
         (C2) the body ends in relax.return of a value of the result type.
         (C3) each name of a size is determined by a parameter or a preceding relax.match_cast, which have it as a size.
-        (C4) only an impure function contains operations with side effects.
+        (C4) only an impure function contains operations with side effects, and one with the attribute
+        `relax.force_pure`.
         (C5) upper bounds of sizes, if present, are integers from 0 on, by name.
         (C6) the tensors of an operation are on one device: that of a parameter, of relax.to_vdevice or of a hint.
 
@@ -174,9 +176,15 @@ class FuncOp(TirOp):
         self._verify_sizes()
         verify_bounds(self.func_attrs, "(C5)")
         self._verify_devices()
-        if self.impure is None:
+        if self.impure is None and not self._is_forced_pure:
             effect = next(impure_ops(self.body), None)
             require(effect is None, f"(C4) {effect and describe(effect)} in a pure function")
+
+    @property
+    def _is_forced_pure(self) -> bool:
+        """Whether the attributes state that no effect of the function is visible to its callers."""
+        flag = None if self.func_attrs is None else self.func_attrs.data.get("relax.force_pure")
+        return flag is not None and not (isinstance(flag, IntegerAttr) and flag.value.data == 0)
 
     def _verify_devices(self) -> None:
         # lazy: moves between devices are operations in functions

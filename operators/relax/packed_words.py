@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
@@ -15,7 +15,8 @@ from ...core.identifiers import fresh_name
 from ...expressions.errors import TeError
 from ..relay import RelayBuilder, Size, dtype_of_tensor, shape_of
 from .calls import CallPurePackedOp
-from .types import is_tensor, known_dtype, known_rank, names_in, prim, shape, tensor, tuple_type
+from .types import is_tensor, known_dtype, known_rank, names_in, prim, tensor, tuple_type
+from .types import shape as shape_type
 from .values import MatchCastOp, PrimValueOp, ShapeOp, StringOp, TupleGetOp
 
 Values: TypeAlias = Sequence[SSAValue]
@@ -124,14 +125,14 @@ def tensor_to_shape(builder: RelayBuilder, expr: SSAValue) -> Values:
         raise TeError(
             f"tensor_to_shape: {dtype_of_tensor(expr)}{list(extents)}, expected int64 elements of a known number"
         )
-    call = CallPurePackedOp("vm.builtin.tensor_to_shape", [expr], shape(None, extents[0]))
-    sizes = shape(new_sizes(builder, "size", extents[0]))
+    call = CallPurePackedOp("vm.builtin.tensor_to_shape", [expr], shape_type(None, extents[0]))
+    sizes = shape_type(new_sizes(builder, "size", extents[0]))
     return [builder.insert(MatchCastOp(builder.insert(call).output, sizes)).output]
 
 
 def reshape_to(builder: RelayBuilder, x: SSAValue, sizes: Sequence[Size]) -> Values:
     """A tensor in a shape of several sizes that the tensor does not have."""
-    target = builder.insert(ShapeOp(shape(sizes))).output
+    target = builder.insert(ShapeOp(shape_type(sizes))).output
     return call_pure(builder, "vm.builtin.reshape", [x, target], [(dtype_of_tensor(x), sizes)])
 
 
@@ -145,6 +146,73 @@ def dynamic_strided_slice(
             raise TeError(f"dynamic_strided_slice: bounds of shape {list(shape_of(each))}, expected [{rank}]")
     results = [(dtype_of_tensor(x), new_sizes(builder, "extent", rank))]
     return call_pure(builder, "stepwell.dynamic_strided_slice", [x, begin, end, strides], results)
+
+
+# Memory
+
+
+def view(
+    builder: RelayBuilder, data: SSAValue, shape: Any = None, dtype: str | None = None, relative_byte_offset: int = 0
+) -> Values:
+    """The memory of a tensor from an offset on as a tensor of another shape and data type."""
+    kind, sizes = dtype or dtype_of_tensor(data), shape_of(data) if shape is None else list(shape)
+    target = builder.insert(ShapeOp(shape_type(sizes))).output
+    return call_pure(builder, "relax.run.view", [data, target, kind, relative_byte_offset], [(kind, sizes)])
+
+
+# Samples
+
+
+def multinomial_from_uniform(
+    builder: RelayBuilder, prob: SSAValue, uniform_sample: SSAValue, sample_indices: SSAValue, dtype: str = "int64"
+) -> Values:
+    """The class of each sample: the first one whose cumulative probability exceeds a uniform number.
+
+    prob: [batch, classes].  uniform_sample: [n, 1].  sample_indices: [n, 1], the row of the probabilities.
+    """
+    shapes = [shape_of(each) for each in (prob, uniform_sample, sample_indices)]
+    if any(len(each) != 2 for each in shapes) or shapes[1][1] != 1 or shapes[2] != shapes[1]:
+        texts = [list(each) for each in shapes]
+        raise TeError(f"multinomial_from_uniform: shapes {texts}, expected [batch, classes], [n, 1] and [n, 1]")
+    rows = builder.operator("take", prob, builder.operator("squeeze", sample_indices, axis=[1]), axis=0, mode="clip")
+    less = builder.operator("less_equal", builder.operator("cumsum", rows, axis=1), uniform_sample)
+    index = builder.operator("sum", builder.cast(less, dtype), axis=1, keepdims=True)
+    classes = builder.operator("sum", builder.operator("ones_like", builder.cast(rows, dtype)), axis=1, keepdims=True)
+    last = builder.operator("subtract", classes, builder.number(1, dtype))
+    return builder.operators("minimum", index, last)
+
+
+# Attention
+
+
+def attention_var_len(
+    builder: RelayBuilder,
+    queries: SSAValue,
+    keys: SSAValue,
+    values: SSAValue,
+    seqstart_q: SSAValue,
+    seqstart_k: SSAValue | None = None,
+    max_seqlen_q: SSAValue | None = None,
+    max_seqlen_k: SSAValue | None = None,
+    scale: float | None = None,
+    causal_mask: str | None = None,
+    window_size: int | None = None,
+) -> Values:
+    """The attention of each of several sequences, which follow each other in the second dimension."""
+    shapes = [shape_of(each) for each in (queries, keys, values)]
+    if any(len(each) != 4 or each[0] != 1 for each in shapes) or not isinstance(shapes[0][-1], int):
+        texts = [list(each) for each in shapes]
+        raise TeError(f"nn.attention_var_len: shapes {texts}, expected [1, length, heads, size] with a number as size")
+    if causal_mask not in (None, "TopLeft", "BottomRight"):
+        raise TeError(f"nn.attention_var_len: causal_mask {causal_mask!r}, expected 'TopLeft' or 'BottomRight'")
+    for each in (seqstart_q, seqstart_k, max_seqlen_q, max_seqlen_k):
+        if each is not None and dtype_of_tensor(each) != "int32":
+            raise TeError(f"nn.attention_var_len: lengths and positions of {dtype_of_tensor(each)}, expected int32")
+    factor = builder.insert(PrimValueOp(prim(shapes[0][-1] ** -0.5 if scale is None else float(scale)))).output
+    starts = [seqstart_q, seqstart_q if seqstart_k is None else seqstart_k]
+    operands = [queries, keys, values, *starts, factor, causal_mask or "", window_size or 0]
+    results = [(dtype_of_tensor(queries), [*shapes[0][:3], shapes[2][3]])]
+    return call_pure(builder, "relax.run.attention_var_len", operands, results)
 
 
 # Boxes

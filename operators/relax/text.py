@@ -26,6 +26,7 @@ from .control import DataflowOp, IfOp, OutputOp
 from .devices import DEVICES, PARAM_DEVICES, Devices, HintOnDeviceOp, ToVdeviceOp, device_names, targets_in
 from .functions import CallOp, FuncOp, FuncRefOp, ReturnOp, YieldOp
 from .in_place import CallInplacePackedOp, CallTirInplaceOp
+from .memory import AllocTensorOp
 from .spelling import spell
 from .types import (
     CallableType,
@@ -352,6 +353,13 @@ def _print_call(printer: _Printer, op: CallOp) -> None:
     printer.bind(op.output, f"{printer.callees.path(op.callee.string_value())}({arguments})", annotated=True)
 
 
+def _print_alloc_tensor(printer: _Printer, op: AllocTensorOp) -> None:
+    shape, dtype = printer.shape(shape_of(op.output)), string_literal(dtype_of_tensor(op.output))
+    printer.bind(
+        op.output, f"R.builtin.alloc_tensor(R.shape({shape}), R.dtype({dtype}), R.prim_value(0))", annotated=True
+    )
+
+
 def _print_placement(printer: _Printer, op: ToVdeviceOp | HintOnDeviceOp) -> None:
     word, device = op.name.partition(".")[2], string_literal(op.device.data)
     printer.bind(op.output, f"R.{word}({printer.value(op.value)}, {device})", annotated=isinstance(op, ToVdeviceOp))
@@ -439,6 +447,7 @@ def _prim_text(printer: _Printer, op: PrimValueOp) -> str:
 
 _PRINTERS.update(
     {
+        AllocTensorOp: _print_alloc_tensor,
         CallDpsPackedOp: _print_call_dps_packed,
         CallInplacePackedOp: _print_packed("call_inplace_packed"),
         CallOp: _print_call,

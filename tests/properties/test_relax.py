@@ -29,6 +29,7 @@ PASSES = [
     "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir",
     "relax-inline-dataflow,relax-outline-graphs",
     "relax-inline-dataflow,relax-outline-graphs,relax-plan-memory",
+    "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir,relax-allocate-results",
     "relay-fold-constants",
     "relay-eliminate-dead-code",
     "cse",

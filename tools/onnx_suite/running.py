@@ -15,11 +15,11 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkProcess
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from ...core.errors import UnsupportedError
 from ...frontends.onnx import OnnxError
 from .cases import OnnxCase
+from .comparison import result_difference
+from .exactness import are_more_exact
 
 Run: TypeAlias = Callable[[Sequence[Any]], Sequence[Any]]
 """The function from inputs, in the order of the model, to outputs: arrays, lists of arrays, None."""
@@ -29,6 +29,7 @@ Prepare: TypeAlias = Callable[[bytes], Run]
 
 OUTCOMES = (
     "pass",
+    "inexact",
     "wrong",
     "unsupported",
     "import_error",
@@ -38,17 +39,14 @@ OUTCOMES = (
     "timeout",
 )
 
-# The tolerances of ONNX's runner for all node tests, and two units in the last place for bfloat16.
-RTOL, ATOL = 1e-3, 1e-7
-_BFLOAT16_RTOL = 2**-6
-
 _M_PERTURB = -6  # glibc's malloc.h; set by MALLOC_PERTURB_
 _PERTURBATION = 165
 
 
 @dataclass(frozen=True)
 class CaseOutcome:
-    """The outcome of a case, one of `OUTCOMES`, and its reason."""
+    """The outcome of a case, one of `OUTCOMES`, and its reason. `inexact`: the expected values are less exact than the
+    results."""
 
     result: str
     detail: str = ""
@@ -135,8 +133,10 @@ def run_attempt(case: OnnxCase, prepare: Prepare) -> CaseOutcome:
         got = run(case.inputs)
     except Exception as error:
         return _failure(error, "run_error")
-    wrong = result_difference(list(got), list(case.outputs))
-    return CaseOutcome("wrong", wrong) if wrong else CaseOutcome("pass")
+    difference = result_difference(list(got), list(case.outputs))
+    if not difference:
+        return CaseOutcome("pass")
+    return CaseOutcome("inexact" if are_more_exact(case, got) else "wrong", difference)
 
 
 def _failure(error: Exception, stage: str) -> CaseOutcome:
@@ -146,50 +146,3 @@ def _failure(error: Exception, stage: str) -> CaseOutcome:
     if isinstance(error, OnnxError):
         return CaseOutcome("import_error", reason)
     return CaseOutcome(stage, f"{type(error).__name__}: {reason}")
-
-
-# Comparison of actual and expected results
-
-
-def result_difference(got: Any, want: Any, where: str = "") -> str:
-    """The difference between actual and expected results, "" if equal. Data types and shapes must be equal."""
-    if isinstance(want, list):
-        if not isinstance(got, list | tuple) or len(got) != len(want):
-            return f"{where or 'results'}: expected {len(want)} values, got {_count(got)}"
-        differences = (
-            result_difference(*pair, f"{where}[{index}]") for index, pair in enumerate(zip(got, want, strict=True))
-        )
-        return next(filter(None, differences), "")
-    if want is None or got is None:
-        return "" if got is want else f"{where}: expected {type(want).__name__}, got {type(got).__name__}"
-    got = np.asarray(got)
-    if got.dtype.kind == "U":  # strings of fixed width
-        got = got.astype(object)
-    for what in ("dtype", "shape"):
-        if getattr(got, what) != getattr(want, what):
-            return f"{where}: expected {what} {getattr(want, what)}, got {getattr(got, what)}"
-    return _different_values(got, want, where)
-
-
-def _count(got: Any) -> str:
-    return str(len(got)) if isinstance(got, list | tuple) else type(got).__name__
-
-
-def _different_values(got: Any, want: Any, where: str) -> str:
-    bad = ~_close(got, want)
-    if not bad.any():
-        return ""
-    first = tuple(int(index) for index in np.argwhere(bad)[0])
-    position = f" at {first}" if first else ""
-    return f"{where}: {bad.sum()} of {bad.size} values, the first{position}: expected {want[first]}, got {got[first]}"
-
-
-def _close(got: Any, want: Any) -> Any:
-    if want.dtype.kind in "bOSU":
-        return np.asarray(got == want)
-    rtol = RTOL
-    if want.dtype.kind not in "iufc":  # types of ml_dtypes
-        rtol = _BFLOAT16_RTOL if want.dtype.name == "bfloat16" else RTOL
-        got, want = got.astype(np.float32), want.astype(np.float32)
-    with np.errstate(all="ignore"):
-        return np.asarray(np.isclose(got, want, rtol, ATOL, equal_nan=True))

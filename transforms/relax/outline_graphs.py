@@ -19,6 +19,7 @@ from ...core.xdsl_compat import set_name_hint
 from ...dialects.attributes import SHARED_INPUTS
 from ...dialects.tir.base import string_array
 from ...operators.relax import (
+    AllocTensorOp,
     CallInplacePackedOp,
     CallPackedOp,
     CallTirInplaceOp,
@@ -43,7 +44,7 @@ from ...operators.relay import SIZE_PARAMETERS, CallOp, ConstantOp, OperatorOp, 
 from ...operators.relay import FuncOp as GraphOp
 from ...operators.relay import ReturnOp as GraphReturnOp
 from ...operators.relay.bounds import SIZE_BOUNDS, bounds_attribute
-from ..relay.graphs import erase
+from ..relay.graphs import erase, replace
 from .functions import insert_before, relax_functions, replace_by_fields
 
 
@@ -85,6 +86,8 @@ class RelaxOutlineGraphsPass(ModulePass):
         dce(op)
         names = symbols_of(op)
         for func in relax_functions(op):
+            for in_place in list(find_ops(func, CallTirInplaceOp)):
+                _overwrite_nothing(in_place)
             for call in list(find_ops(func, CallTirOp)):
                 _call_kernel(call)
             devices = Devices.of_function(func)
@@ -95,6 +98,24 @@ class RelaxOutlineGraphsPass(ModulePass):
 def _blocks(func: FuncOp) -> Iterator[Block]:
     for op in func.walk():
         yield from (block for region in op.regions for block in region.blocks)
+
+
+def _overwrite_nothing(op: CallTirInplaceOp) -> None:
+    """Replaces a call that overwrites new tensors, its last operands in order, by one that allocates its results."""
+    first = len(op.args) - len(op.positions)
+    if op.positions != list(range(first, len(op.args))):
+        return
+    allocations = [arg.owner for arg in op.args[first:]]
+    if not all(isinstance(each, AllocTensorOp) and len(list(each.output.uses)) == 1 for each in allocations):
+        return
+    call = CallTirOp(op.callee.string_value(), op.args[:first], op.output.type, op.size_texts)
+    insert_before(op, call)
+    if op.output.name_hint is not None:
+        set_name_hint(call.output, op.output.name_hint)
+    replace(op, [call.output])
+    for each in allocations:
+        assert isinstance(each, AllocTensorOp)
+        erase(each)
 
 
 def _call_kernel(op: CallTirOp) -> None:

@@ -290,6 +290,7 @@ def _emit_placement(writer: Writer, call: Call) -> SSAValue:
 
 
 _EMITTERS: Mapping[str, Callable[[Writer, Call], SSAValue]] = {
+    "relax.builtin.alloc_tensor": lambda writer, call: writer.insert(relax.AllocTensorOp(_type(call))).output,
     "relax.call_dps_packed": _emit_dps_packed,
     "relax.call_inplace_packed": _emit_pure_packed,
     "relax.call_pure_packed": _emit_pure_packed,

@@ -13,7 +13,7 @@ from ....operators.relax.calls import result_types
 from ....operators.relax.devices import param_devices
 from ....operators.relax.spelling import spell, spelling_of_word
 from ....operators.relax.types import number_of
-from ....operators.relay import ConstantOp, OperatorOp
+from ....operators.relay import ConstantOp, OperatorOp, shape_of
 from ....operators.relay.constants import constant_array
 from ...relay.expr import GlobalVar
 from ..ir.vdevice import VDevice
@@ -182,6 +182,11 @@ def _placement(reader: Reader, op: relax.ToVdeviceOp | relax.HintOnDeviceOp) -> 
     return Call(Op.get(op.name), [reader.values[op.value]], {"dst_vdevice": VDevice.of_name(op.device.data)})
 
 
+def _alloc_tensor(_: Reader, op: relax.AllocTensorOp) -> Expr:
+    type = struct_info_of(op.output.type)
+    return Call(Op.get("relax.builtin.alloc_tensor"), [ShapeExpr(shape_of(op.output))], sinfo_args=[type])
+
+
 def _branch(reader: Reader, op: relax.IfOp) -> Expr:
     branches = [reader.sequence(region.block) for region in (op.then, op.orelse)]
     return If(reader.values[op.condition], *branches)
@@ -196,6 +201,7 @@ def _constant(reader: Reader, op: ConstantOp) -> Expr:
 
 
 _READERS: Mapping[type[Operation], Callable[[Reader, Any], Expr]] = {
+    relax.AllocTensorOp: _alloc_tensor,
     relax.CallDpsPackedOp: _dps_packed,
     relax.CallInplacePackedOp: _pure_packed,
     relax.CallOp: _call,

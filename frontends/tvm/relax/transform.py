@@ -14,6 +14,7 @@ from ....module import Module
 from ....operators.relax import FuncOp
 from ....operators.relax.devices import replace_device
 from ....transforms.pipelines import run_pipeline
+from ....transforms.relax.allocate_results import RelaxAllocateResultsPass
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
 from ....transforms.relax.lift_parameters import RelaxLiftParametersPass
@@ -36,7 +37,6 @@ _report_absent = report_absent("tvm.relax.transform")
 IN_BUILD = (
     "AnnotateTIROpPattern",
     "AttachGlobalSymbol",
-    "CallTIRRewrite",
     "CanonicalizeBindings",
     "ComputePrimValue",
     "ConvertToDataflow",
@@ -86,6 +86,11 @@ def BindParams(func_name: str, params: Mapping[str, Any]) -> FunctionalPass:
 def LegalizeOps() -> FunctionalPass:
     """Replaces operators by calls of functions of `tir`."""
     return _pass("LegalizeOps", lambda: [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()])
+
+
+def CallTIRRewrite() -> FunctionalPass:
+    """Replaces calls of kernels by allocations of their results, and calls that overwrite these."""
+    return _pass("CallTIRRewrite", lambda: [RelaxAllocateResultsPass()])
 
 
 def LiftTransformParams(shared_transform: bool = False) -> FunctionalPass:
@@ -213,7 +218,8 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 
 
 __all__ = [
-    "AttachExternModules", "BindParams", "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant",
-    "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions",
-    "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice", "dataflowblock_pass", "function_pass",
+    "AttachExternModules", "BindParams", "CallTIRRewrite", "DeadCodeElimination", "EliminateCommonSubexpr",
+    "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams",
+    "MergeCompositeFunctions", "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice", "dataflowblock_pass",
+    "function_pass",
 ]  # fmt: skip

@@ -1,7 +1,16 @@
 """Elaboration of functions with `@R.function` into the dialect `relax`."""
 
 from ..vocabulary import RELAX_WORDS
-from . import expressions, operators, statements, types, words  # their import registers words, calls and statements
+from . import (  # their import registers words, calls and statements
+    expressions,
+    layouts,
+    local_functions,
+    memory,
+    operators,
+    statements,
+    types,
+    words,
+)
 from .context import RelaxContext
 from .functions import RelaxFunctionReader, check_decorator
 
@@ -11,6 +20,9 @@ __all__ = [
     "RelaxFunctionReader",
     "check_decorator",
     "expressions",
+    "layouts",
+    "local_functions",
+    "memory",
     "operators",
     "statements",
     "types",

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint
 
 from ....core.diagnostics import Span
 from ....core.errors import SizeError
+from ....dialects.tir import FuncOp as TirFuncOp
 from ....dialects.tir.builder import OpT
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, SizeVar
@@ -25,6 +26,7 @@ from ..context import ElaborationContext, ModuleState, span_location
 from ..dispatch import RELAX
 from ..values import (
     FunctionRef,
+    LocalFunction,
     Metadata,
     NameScope,
     RelaxType,
@@ -43,6 +45,7 @@ class RelaxContext(ElaborationContext):
 
     builder_of_graph: emits at the current insertion point.  sizes: the size variables by name.  outputs: the values
     that `R.output` has named, in the open dataflow region; None outside of one.  stated: the devices in types.
+    node_name: the name of the function in the module.
     """
 
     dialect = RELAX
@@ -58,6 +61,7 @@ class RelaxContext(ElaborationContext):
         self.sizes: dict[str, SizeVar] = {}
         self.outputs: list[str] | None = None
         self.stated: list[tuple[SSAValue, str, Span]] = []
+        self.node_name = node.name if isinstance(node, syntax.FunctionDef) else "main"
 
     # ---- operations
 
@@ -91,10 +95,21 @@ class RelaxContext(ElaborationContext):
             case tuple() | list():
                 items = cast("Sequence[Value]", value)
                 return self.insert(TupleOp([self.relax_value(item, span) for item in items]), span).output
+            case LocalFunction():
+                # lazy: values of functions are written by readers of functions
+                from .local_functions import closure_of
+
+                return closure_of(self, value, span)
             case FunctionRef():
                 return self.insert(FuncRefOp(value.name, reference_type(self.callee(value, span))), span).output
             case _:
                 raise span.error(f"expected a value of relax, got {describe_value(value)}")
+
+    def is_kernel(self, function: FunctionRef) -> bool:
+        """Whether a name of the module denotes a function of tir."""
+        assert self.module.elaborate is not None
+        self.module.elaborate(function.name)
+        return isinstance(self.module.finished.get(function.name), TirFuncOp)
 
     def callee(self, function: FunctionRef, span: Span) -> FuncOp:
         """A function of relax of the module."""

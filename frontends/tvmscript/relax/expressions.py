@@ -27,8 +27,9 @@ from ..values import (
     describe_value,
     python_number,
 )
-from ..vocabulary import RELAX_WORDS, call_reader, is_dtype, path_of, unknown_word
+from ..vocabulary import RELAX_WORDS, WORDS, call_reader, is_dtype, path_of, unknown_word
 from .context import RelaxContext
+from .memory import call_kernel
 from .operators import call_operator
 
 _SIZES = {"+": "add", "-": "sub", "*": "mul", "//": "floordiv", "%": "floormod"}
@@ -156,6 +157,8 @@ def _field(context: RelaxContext, value: RelaxValue, node: syntax.Subscript) -> 
 @calls(Word, dialect=RELAX)
 def _call_word(context: RelaxContext, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
     path = path_of(word)
+    if word.namespace in ("R", "tvm") and path in ("cpu", "cuda") and len(args) < 2 and not keywords:
+        return _device(path, [python_number(arg) for arg in args], span)
     if word.namespace == "R":
         if path not in RELAX_WORDS:
             raise unknown_word(word, span)
@@ -164,8 +167,8 @@ def _call_word(context: RelaxContext, word: Word, span: Span, args: list[Value],
         return _number(context, path, args, span)
     if word.namespace in ("T", "tvm") and path in _FUNCTIONS and len(args) == 2 and not keywords:
         return _operate(_FUNCTIONS[path], python_number(args[0]), python_number(args[1]), span)
-    if word.namespace == "tvm" and path in ("cpu", "cuda") and len(args) < 2 and not keywords:
-        return _device(path, [python_number(arg) for arg in args], span)
+    if word.namespace == "T" and path == "index_map":
+        return call_reader(WORDS[path], str(word), context, span, args, keywords)
     raise span.error(f"{word} has no place in a function of relax")
 
 
@@ -208,8 +211,10 @@ def _call_function(
     """A call of a function of the module: `cls.block(x, w)`."""
     if keywords:
         raise span.error(f"{function.name} takes its arguments by position")
-    callee = context.callee(function, span)
     operands = [context.relax_value(arg, span) for arg in args]
+    if context.is_kernel(function):
+        return call_kernel(context, function, operands, span)
+    callee = context.callee(function, span)
     expected = [value.type for _, value in callee.params]
     if len(operands) != len(expected):
         raise span.error(f"{function.name} takes {len(expected)} arguments, got {len(operands)}")

@@ -33,8 +33,14 @@ def check_decorator(arguments: dict[str, Value], span: Span) -> None:
 class RelaxFunctionReader:
     """Elaborates one function into a `relax.func`. arguments: of the decorator."""
 
-    def __init__(self, context: RelaxContext, node: syntax.FunctionDef, arguments: dict[str, Value]):
+    def __init__(
+        self, context: RelaxContext, node: syntax.FunctionDef, arguments: dict[str, Value], name: str | None = None
+    ):
+        """name: of a local function in the module."""
         self.context = context
+        self.name = node.name if name is None else name
+        self.is_local = name is not None
+        context.node_name = self.name
         self.node = node
         self.arguments = arguments
         self.devices: dict[str, str] = {}
@@ -48,7 +54,8 @@ class RelaxFunctionReader:
         if node.returns is not None:
             self.result_device = context.full_type(evaluate_annotation(context, node.returns), node.returns.span)
             result = self.result_device.type
-            context.module.declared[node.name] = FuncOp(node.name, types, result, impure=self._is_impure)
+            if not self.is_local:
+                context.module.declared[node.name] = FuncOp(node.name, types, result, impure=self._is_impure)
         run_statements(context, node.body)
         last = context.block.last_op
         if not isinstance(last, ReturnOp):
@@ -109,7 +116,7 @@ class RelaxFunctionReader:
             stated: dict[str, Attribute] = {name: StringAttr(device) for name, device in self.devices.items()}
             attrs = {**attrs, PARAM_DEVICES: DictionaryAttr(stated)}
         op = FuncOp(
-            node.name,
+            self.name,
             params,
             result,
             private=bool(self.arguments.get("private", False)),
@@ -150,7 +157,7 @@ def _erase_unused(context: RelaxContext) -> None:
     """Erases number constants, shapes and numbers that have been arguments of words at parse time only."""
     for op in [op for op in context.block.walk(reverse=True) if isinstance(op, _WITHOUT_BINDING)]:
         is_bound = (isinstance(op, ConstantOp) and op.array_name is not None) or (
-            isinstance(op, TupleOp) and op.output.name_hint is not None
+            isinstance(op, TupleOp) and bool(op.values) and op.output.name_hint is not None
         )
         if not is_bound and not any(result.uses for result in op.results):
             op.detach()

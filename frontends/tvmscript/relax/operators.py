@@ -12,10 +12,10 @@ from ....core.errors import SizeError
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr
 from ....operators.definition import UnknownOperatorError
-from ....operators.relax import ShapeType, TupleOp
+from ....operators.relax import PrimType, ShapeType, TupleOp
 from ....operators.relax.packed_words import known_tensor
 from ....operators.relax.spelling import all_words, build_word
-from ....operators.relax.types import is_tensor
+from ....operators.relax.types import is_tensor, number_of
 from ..values import Metadata, RelaxValue, Value, Word, python_number
 from ..vocabulary import RELAX_WORDS, Reader, is_dtype, path_of, word
 from .context import RelaxContext
@@ -46,6 +46,8 @@ def _argument(context: RelaxContext, name: str, value: Value, span: Span) -> obj
             return tuple(context.shape(value, span))
         case RelaxValue() if isinstance(value.value.owner, TupleOp):
             return [_tensor(context, name, each, span) for each in value.value.owner.values]
+        case RelaxValue() if isinstance(value.value.type, PrimType) and number_of(value.value.type) is not None:
+            return number_of(value.value.type)
         case RelaxValue():
             return _tensor(context, name, value.value, span)
         case PrimExpr():

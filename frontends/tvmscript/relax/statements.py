@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
 from ....expressions.expr import PrimExpr
-from ....operators.relax import DataflowOp, IfOp, OutputOp, ReturnOp, YieldOp
+from ....operators.relax import DataflowOp, IfOp, MatchCastOp, ObjectType, OutputOp, ReturnOp, YieldOp
 from ....operators.relax.types import accepts
 from ....operators.relay import ConstantOp
 from .. import syntax
@@ -21,6 +21,7 @@ from ..values import (
     DataflowFrame,
     FunctionNamespace,
     FunctionRef,
+    LocalFunction,
     Metadata,
     RelaxType,
     RelaxValue,
@@ -53,6 +54,8 @@ def _annotated(context: RelaxContext, node: syntax.AnnAssign) -> None:
         value = _constant(context, value, type, node)
     else:
         actual = context.relax_value(value, node.value.span)
+        if isinstance(actual.type, ObjectType) and not isinstance(type, ObjectType):
+            actual = context.insert(MatchCastOp(actual, type), node.span).output
         if not accepts(type, actual.type):
             raise node.annotation.span.error(f"a value of type {actual.type}, expected {type}")
         context.state_device(actual, annotation, node.annotation.span)
@@ -96,7 +99,7 @@ def _bind_name(context: RelaxContext, name: str, value: Value, span: Span) -> No
             _bind_name(context, name, RelaxValue(context.relax_value(value, span)), span)
         case Metadata():
             raise span.error(f"expected the type of the constant, {name}: R.Tensor(...) = ...")
-        case RelaxType() | FunctionRef() | FunctionNamespace() | Word() | PrimExpr() | np.ndarray():
+        case RelaxType() | FunctionRef() | LocalFunction() | FunctionNamespace() | Word() | PrimExpr() | np.ndarray():
             names[name] = value
         case _ if context.is_python(value, span):
             names[name] = value

@@ -102,5 +102,6 @@ def _callable(
 
 
 @_type("Object")
+@_type("Any")
 def _object(context: RelaxContext, span: Span) -> Value:
     return RelaxType(ObjectType())

@@ -46,6 +46,7 @@ from ..values import (
 )
 from ..vocabulary import RELAX_WORDS, ReaderT, word
 from .context import RelaxContext
+from .memory import call_packed_on_allocated
 
 
 def _word(*names: str) -> Callable[[ReaderT], ReaderT]:
@@ -71,10 +72,16 @@ def _const(context: RelaxContext, span: Span, value: Value, dtype: Value = None)
         assert name is not None
         return RelaxValue(context.at(span).number(number, name))
     try:
-        array = plain_array(number) if name is None else np.asarray(plain_array(number), numpy_dtype(name))
+        array = plain_array(number)
+        kind = numpy_dtype(_NARROW.get(str(array.dtype), str(array.dtype)) if name is None else name)
+        array = np.asarray(array, kind)
         return RelaxValue(context.at(span).constant(array, "const"))
     except (ValueError, TypeError) as error:
         raise span.error(f"R.const: {error}") from None
+
+
+_NARROW = {"float64": "float32", "int64": "int32"}
+"""The data types of constants without a stated one, for those of numpy."""
 
 
 def _default_dtype(number: bool | int | float) -> str:
@@ -202,6 +209,23 @@ def _call_tir(
     return RelaxValue(call.output)
 
 
+@_word("call_tir_with_grad")
+def _call_tir_with_grad(
+    context: RelaxContext,
+    span: Span,
+    gvar: Value,
+    args: Value,
+    out_sinfo: Value = None,
+    te_grad_name: Value = None,
+    te_grad_kwargs: Value = None,
+    tir_vars: Value = None,
+    *,
+    out_ty: Value = None,
+) -> Value:
+    """The call of the kernel: the name of its gradient is dropped, as programs have no gradients."""
+    return _call_tir(context, span, gvar, args, out_sinfo, tir_vars, out_ty=out_ty)
+
+
 @_word("call_tir_inplace")
 def _call_tir_inplace(
     context: RelaxContext,
@@ -322,6 +346,10 @@ def _packed(name: str, op: type[CallPackedOp | CallPurePackedOp]) -> None:
             raise span.error(f"R.{name}: attributes {', '.join(attributes)} are not supported")
         type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
         operands = [_packed_argument(context, arg, span) for arg in args]
+        if op is CallPackedOp:
+            written = call_packed_on_allocated(context, _function_name(context, func, span), operands, span)
+            if written is not None:
+                return written
         call = context.insert(op(_function_name(context, func, span), operands, type), span)
         context.state_device(call.output, ty_args if sinfo_args is None else sinfo_args, span)
         return RelaxValue(call.output)
@@ -358,6 +386,52 @@ def _call_effect(context: RelaxContext, span: Span, name: str, arguments: Sequen
     """A call of a packed function for its effect."""
     operands = [_packed_argument(context, arg, span) for arg in arguments]
     return RelaxValue(context.insert(CallPackedOp(name, operands, ObjectType()), span).output)
+
+
+# ---- closures
+
+
+@_word("make_closure")
+def _make_closure(context: RelaxContext, span: Span, func: Value, args: Value) -> Value:
+    operands = [context.relax_value(func, span), *context.fields(args, span)]
+    call = CallPurePackedOp("vm.builtin.make_closure", operands, ObjectType())
+    return RelaxValue(context.insert(call, span).output)
+
+
+def _invoke(name: str, op: type[CallPackedOp | CallPurePackedOp]) -> None:
+    @_word(name)
+    def read(
+        context: RelaxContext,
+        span: Span,
+        closure: Value,
+        args: Value,
+        sinfo_args: Value = None,
+        ty_args: Value = None,
+    ) -> Value:
+        type = _type_of_packed(context, ty_args if sinfo_args is None else sinfo_args, span)
+        operands = [context.relax_value(closure, span), *context.fields(args, span)]
+        return RelaxValue(context.insert(op("vm.builtin.invoke_closure", operands, type), span).output)
+
+
+_invoke("invoke_closure", CallPackedOp)
+_invoke("invoke_pure_closure", CallPurePackedOp)
+
+
+def _unsupported(names: str, reason: str) -> None:
+    def refuse(name: str) -> None:
+        @_word(name)
+        def read(context: RelaxContext, span: Span, *args: Value, **named: Value) -> Value:
+            raise span.error(f"R.{name} is not supported: {reason}")
+
+    for name in names.split():
+        refuse(name)
+
+
+_unsupported(
+    "ccl.allgather ccl.allreduce ccl.broadcast_from_worker0 ccl.scatter_from_worker0",
+    "programs run in one process, without other workers",
+)
+_unsupported("call_builtin_with_ctx", "programs are read as they are before TVM's VMShapeLower")
 
 
 @_word("null_value")

@@ -416,3 +416,22 @@ def test_errors_of_built_devices() -> None:
         IRModule().update_global_info("mesh", [])
     with pytest.raises(ArgumentError, match="devices cuda:1, expected cuda:0"):
         IRModule().update_global_info("vdevice", [VDevice("cuda", 1)])
+
+
+def test_sizes_as_values_are_on_the_device_of_their_readers() -> None:
+    """A slice reads at indices that begin with a size."""
+    mod = program(
+        """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm"), I.vdevice("GPU", 0)]})
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32")):
+        n = T.int64()
+        m = T.int64()
+        y = R.strided_slice(R.to_vdevice(x, "GPU:0"), axes=[0], begin=[m], end=[n])
+        return R.to_vdevice(y, "llvm:0")
+"""
+    )
+    x = np.arange(10, dtype="float32").reshape(5, 2)
+    np.testing.assert_array_equal(VirtualMachine(build_relax(mod))["main"](x).numpy(), x[2:])

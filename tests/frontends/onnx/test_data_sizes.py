@@ -11,7 +11,15 @@ onnx = pytest.importorskip("onnx")
 from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from stepwell import ExecutionError, GraphExecutor, OptionError, VirtualMachine, build_graph, build_relax  # noqa: E402
+from stepwell import (  # noqa: E402
+    ArgumentError,
+    ExecutionError,
+    GraphExecutor,
+    OptionError,
+    VirtualMachine,
+    build_graph,
+    build_relax,
+)
 from stepwell.backends.interpreter import interpret  # noqa: E402
 from stepwell.backends.relax import host_functions  # noqa: E402
 from stepwell.frontends.onnx import OnnxUnsupportedError, from_onnx  # noqa: E402
@@ -354,3 +362,13 @@ def test_negative_pads_remove_elements() -> None:
     x = random(3, 4)
     got = host_functions.pad(x, INTS([1, -1, 0, 2]), INTS([0, 1]), np.array(7, "float32"), "constant")
     np.testing.assert_array_equal(got, np.pad(x[:, 1:], [(1, 0), (0, 2)], constant_values=7))
+
+
+def test_extents_of_a_concatenation_are_checked_when_the_program_runs() -> None:
+    nodes = [node("NonZero", ["x"], ["a"]), node("NonZero", ["y"], ["b"]), node("Concat", ["a", "b"], ["c"], axis=0)]
+    proto = model(nodes, {"x": floats(5), "y": floats("n")}, ["c"])
+    x = np.array([1, 0, 2, 0, 3], "float32")
+    check(proto, x, np.array([0, 4, 5, 6], "float32"))
+    main = VirtualMachine(build_relax(from_onnx(proto)))["main"]
+    with pytest.raises(ArgumentError, match="match_cast"):
+        main(x, np.ones(4, "float32"))

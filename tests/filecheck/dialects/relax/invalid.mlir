@@ -660,3 +660,25 @@ relax.func @f("x" %x: tensor<4xf32>, "y" %y: tensor<4xf32>) -> tensor<4xf32> att
 }
 }
 // CHECK: (C6) relay.add: values on llvm:0 and cuda:0, expected one device (R.to_vdevice)
+
+// -----
+
+// (C1) relax.alloc_tensor: the sizes have names.
+relax.func @f() -> tensor<?xf32> {
+  %0 = relax.alloc_tensor : tensor<?xf32>
+  relax.return %0 : tensor<?xf32>
+}
+// CHECK: (C1)
+
+// -----
+
+// (C4) relax.func: a pure function has no effects, unless its attribute says so.
+relax.func @forced() -> !relax.object attrs {relax.force_pure = true} {
+  %0 = relax.call_packed "f"() : () -> !relax.object
+  relax.return %0 : !relax.object
+}
+relax.func @f() -> !relax.object {
+  %0 = relax.call_packed "g"() : () -> !relax.object
+  relax.return %0 : !relax.object
+}
+// CHECK: (C4) relax.call_packed "g" in a pure function

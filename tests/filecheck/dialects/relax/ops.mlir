@@ -14,6 +14,8 @@ relax.func @in_place("x" %x: tensor<4xf32>) -> tensor<4xf32> {
   %a = relax.call_tir_inplace @shift(%x) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
   // CHECK: relax.call_inplace_packed "env.shift"(%{{.*}}) inplace [0 : i64] : (tensor<4xf32>) -> tensor<4xf32>
   %b = relax.call_inplace_packed "env.shift"(%a) inplace [0] : (tensor<4xf32>) -> tensor<4xf32>
+  // CHECK: relax.alloc_tensor : tensor<4xf32>
+  %c = relax.alloc_tensor : tensor<4xf32>
   relax.return %b : tensor<4xf32>
 }
 // CHECK: relax.func private impure @helper("x" %{{.*}}: tensor<4xf32>) -> !relax.object attrs {

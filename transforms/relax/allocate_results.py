@@ -1,0 +1,53 @@
+"""The pass `relax-allocate-results`."""
+
+from __future__ import annotations
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from ...core.walking import find_ops
+from ...core.xdsl_compat import set_name_hint
+from ...operators.relax import AllocTensorOp, CallTirInplaceOp, CallTirOp
+from ..relay.graphs import replace
+from .functions import insert_before, relax_functions
+
+
+class RelaxAllocateResultsPass(ModulePass):
+    """Replaces calls of kernels by allocations of their results, and calls that overwrite these.
+
+    Before
+        %0 = relax.call_tir @double(%x) : (tensor<8xf32>) -> tensor<8xf32>
+
+    After
+        %0 = relax.alloc_tensor : tensor<8xf32>
+        %1 = relax.call_tir_inplace @double(%x, %0) inplace [1] : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+
+    Must hold before: nothing.
+
+    Gone after: calls of kernels that allocate their results.
+    """
+
+    name = "relax-allocate-results"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in relax_functions(op):
+            for call in list(find_ops(func, CallTirOp)):
+                _allocate(call)
+
+
+def _allocate(call: CallTirOp) -> None:
+    tensors: list[SSAValue] = []
+    for type in call.output_types:
+        allocation = AllocTensorOp(type)
+        insert_before(call, allocation)
+        set_name_hint(allocation.output, "alloc")
+        tensors.append(allocation.output)
+    count, operands = len(call.args), [*call.args, *tensors]
+    positions = range(count, len(operands))
+    new = CallTirInplaceOp(call.callee.string_value(), operands, positions, call.output.type, call.size_texts)
+    insert_before(call, new)
+    if call.output.name_hint is not None:
+        set_name_hint(new.output, call.output.name_hint)
+    replace(call, [new.output])
