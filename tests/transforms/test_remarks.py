@@ -517,17 +517,19 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), H: T.Buffer
         "convert-tir-to-scf,expand-math",
         """\
 @T.prim_func
-def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16")):
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16"), C: T.Buffer((8,), "int8")):
     for i in range(8):
         A[i] = T.exp(A[i])
         A[i] = T.sin(A[i])
         B[i] = T.erf(B[i])
         A[i] = T.sqrt(A[i])
+        C[i] = T.Cast("int8", T.nearbyint(A[i]))
 """,
         [
             "4:22: applied: math.exp on f32 becomes arithmetic",
             "5:22: missed: math.sin on f32 stays a function: formulas are for vectors",
             "6:22: missed: math.erf on f16 stays a function: no formula for f16",
+            "8:16: applied: arith.fptosi on i8 becomes a sum, which is rounded",
         ],
     ),
     (
