@@ -27,7 +27,8 @@ class Quantized:
     point of weights for each row.  is_bound: whether the zero point of data is a constant.  attributes: of the
     convolution, None for a product of matrices.  divisor: the divisor of the dequantized product, which has a bias and
     an activation then; None for the product alone.  result: the data type that the
-    products are quantized to; None for int32.  varies: whether a number for each column of the result is added before.
+    products are quantized to; None for int32.  varies: whether a number for each column of the result is added before,
+    or whether the bias is a multiple of the scale.
     """
 
     data: tuple[int, ...]
@@ -64,7 +65,8 @@ class Quantized:
             x_, w_ = qnn.dequantize(x, s, z), qnn.dequantize(w, t, y, axis=0)
             net: Expr = relay.nn.conv2d(x_, w_, **self.attributes or {}) if convolution else relay.nn.dense(x_, w_)
             if self.divisor is not None:
-                bias = relay.const(np.linspace(-2, 2, self.weight[0]), "float32")
+                numbers = np.linspace(-2, 2, self.weight[0])
+                bias = relay.const(np.rint(numbers * 99) * 0.125 if self.varies else numbers, "float32")
                 biased = relay.nn.bias_add(net, bias, axis=1 if convolution else -1)
                 net = relay.divide(relay.nn.relu(biased), relay.const(self.divisor, "float32"))
         else:
@@ -160,9 +162,11 @@ def test_bytes_compute_what_integers_compute(case: Quantized, count: int, is_dyn
 
 @given(products | convolutions(), st.sampled_from((None, 0.375)))
 @example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)), 0.375)
+@example(Quantized((3, 64), (9, 64), ("int8", "int8"), (3, 0), varies=True), 0.375)
+@example(Quantized((1, 8, 5, 9), (4, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}, varies=True), 0.375)
 @example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}), None)
 def test_integers_compute_what_dequantized_numbers_compute(case: Quantized, divisor: float | None) -> None:
-    case = replace(case, divisor=divisor)
+    case = replace(case, divisor=divisor, result=None)
     module, arguments = case.module(dequantized=True), case.arguments()
     expected = interpret(module, "main", list(arguments.values()))
     quantized = apply_passes(module, "relay-quantize-products")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.context import Context
@@ -20,6 +23,14 @@ from .pack_quantized import QuantizedProduct
 
 _remarks = PassRemarks("relay-quantize-products")
 
+Array = Any
+
+ROUNDING = 2.0**-21
+"""The greatest relative error of a constant that integers represent: those of its conversion to a float and of the
+scale."""
+LARGEST = 2**30
+"""The greatest integer that is added to sums."""
+
 _PRODUCTS = {"nn.dense": "qnn.dense", "nn.matmul": "qnn.dense", "nn.conv2d": "qnn.conv2d"}
 
 
@@ -30,8 +41,9 @@ class RelayQuantizeProductsPass(ModulePass):
     Supported are `nn.dense`, `nn.matmul` and `nn.conv2d` of float32 whose data are the result of `qnn.dequantize` with
     one scale and zero point, and whose weights are constants of `qnn.dequantize` with one scale, or one for each row,
     if the product of the integers has a form with bytes (`relay-pack-quantized`). Sums of integers are exact; those of
-    the floats are rounded, so that results differ by rounding. A quotient by a positive constant that follows, as of
-    `QuantizeLinear`, divides the scales of the product instead, and what is added to it.
+    the floats are rounded, so that results differ by rounding. A constant for each row that is added to the product,
+    and that integers with the scale of the product represent, is added to the integers. A quotient by a positive
+    constant that follows, as of `QuantizeLinear`, divides the scales of the product instead, and what is added to it.
 
     Before
         %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<8x32xui8>, tensor<f32>, tensor<ui8>) -> tensor<8x32xf32>
@@ -89,6 +101,7 @@ def _quantize(op: OperatorOp, builder: RelayBuilder) -> None:
     if shape_of(scale) and op.operator.name == "nn.conv2d":
         scale = builder.operator("expand_dims", scale, axis=1, num_newaxis=2)
     scale = builder.operator("multiply", data.scale, scale)
+    made = _add_bias(op, builder, made, [data.scale, weight.scale])
     _remarks.applied(op, lambda: "the product is computed with the integers that its operands represent")
     following = _Following.of(op)
     if following is not None:  # whose constants may be defined after the product
@@ -99,6 +112,50 @@ def _quantize(op: OperatorOp, builder: RelayBuilder) -> None:
         replace(op, [result])
     else:
         following.replace(builder, result)
+
+
+def _add_bias(op: OperatorOp, builder: RelayBuilder, sums: SSAValue, scales: Sequence[SSAValue]) -> SSAValue:
+    """Adds a constant for each row, which is added to the product, to the sums of integers, and erases the operator
+    that adds it. Returns the sums, unchanged if integers do not represent the constant up to rounding.
+
+    scales: of data and weights, whose product is the scale of the integers.
+    """
+    users = [use.operation for use in op.outputs[0].uses]
+    arrays = [constant_array(each.owner, builder.constants) for each in scales if isinstance(each.owner, ConstantOp)]
+    if len(users) != 1 or not isinstance(user := users[0], OperatorOp) or len(arrays) < len(scales):
+        return sums
+    inner = 2 if op.operator.name == "nn.conv2d" else 0  # the axes after that of the rows
+    bias = _bias_of(user, op.outputs[0], inner, builder)
+    if bias is None or any(array is None for array in arrays):
+        return sums
+    scale = prod(np.asarray(array, "float64") for array in arrays)
+    if not np.all(scale):
+        return sums
+    integers = np.rint(bias / scale)
+    if (abs(integers * scale - bias) > ROUNDING * abs(bias)).any() or (abs(integers) > LARGEST).any():
+        return sums
+    replace(user, [op.outputs[0]])
+    if not integers.any():
+        return sums
+    rows = integers.reshape(-1, *[1] * inner).astype("int32")
+    return builder.operator("add", sums, builder.constant(rows, "integer_bias"))
+
+
+def _bias_of(user: OperatorOp, product: SSAValue, inner: int, builder: RelayBuilder) -> Array | None:
+    """The constant vector that an operator adds to a product, along the axis before the `inner` last axes; None for
+    other operators."""
+    if user.operator.name not in ("add", "nn.bias_add") or user.args[0] is not product:
+        return None
+    added = user.args[1]
+    array = constant_array(added.owner, builder.constants) if isinstance(added.owner, ConstantOp) else None
+    if array is None:
+        return None
+    rank = len(shape_of(product))
+    if user.operator.name == "nn.bias_add":
+        is_along = user.attribute_value("axis") % rank == rank - inner - 1
+    else:
+        is_along = array.size == 1 or (array.ndim > inner and array.shape[-inner - 1] == array.size)
+    return array.reshape(-1).astype("float64") if is_along else None
 
 
 @dataclass(frozen=True)

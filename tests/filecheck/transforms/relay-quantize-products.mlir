@@ -64,3 +64,32 @@ relay.func @quotient("x" %x: tensor<4x8xui8>, "t" %t: tensor<19xf32>) {
 // CHECK-NEXT:    %[[R:.+]] = relay.nn.relu(%[[A]])
 // CHECK:         %[[Q:.+]] = relay.divide({{.*}}, %s) : (tensor<4x19xf32>, tensor<f32>) -> tensor<4x19xf32>
 // CHECK-NEXT:    relay.return %[[R]] : tensor<4x19xf32>, %{{.+}} : tensor<4x19xf32>, %[[Q]]
+
+// -----
+
+// A constant that integers with the scale of the product represent is added to the sums; another one is not.
+relay.func @bias("x" %x: tensor<1x8x4x4xui8>) {
+  %w = relay.constant 3 : tensor<19x8x1x1xi8>
+  %z = relay.constant 5 : tensor<i32>
+  %y = relay.constant 0 : tensor<i32>
+  %s = relay.constant 0.5 : tensor<f32>
+  %t = relay.constant 0.25 : tensor<19xf32>
+  %b = relay.constant 7.0 : tensor<19xf32>
+  %c = relay.constant 0.3 : tensor<19x1x1xf32>
+  %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<1x8x4x4xui8>, tensor<f32>, tensor<i32>) -> tensor<1x8x4x4xf32>
+  %1 = relay.qnn.dequantize(%w, %t, %y) {axis = 0} : (tensor<19x8x1x1xi8>, tensor<19xf32>, tensor<i32>) -> tensor<19x8x1x1xf32>
+  %2 = relay.nn.conv2d(%0, %1) : (tensor<1x8x4x4xf32>, tensor<19x8x1x1xf32>) -> tensor<1x19x4x4xf32>
+  %3 = relay.nn.bias_add(%2, %b) : (tensor<1x19x4x4xf32>, tensor<19xf32>) -> tensor<1x19x4x4xf32>
+  %4 = relay.nn.relu(%3) : (tensor<1x19x4x4xf32>) -> tensor<1x19x4x4xf32>
+  %5 = relay.nn.conv2d(%0, %1) : (tensor<1x8x4x4xf32>, tensor<19x8x1x1xf32>) -> tensor<1x19x4x4xf32>
+  %6 = relay.add(%5, %c) : (tensor<1x19x4x4xf32>, tensor<19x1x1xf32>) -> tensor<1x19x4x4xf32>
+  relay.return %4 : tensor<1x19x4x4xf32>, %6 : tensor<1x19x4x4xf32>
+}
+// CHECK:       relay.func @bias
+// CHECK:         %[[Q:.+]] = relay.qnn.conv2d(%x, %w, %z, %y, %s, %t)
+// CHECK:         %[[B:.+]] = relay.constant "integer_bias" : tensor<19x1x1xi32>
+// CHECK-NEXT:    %[[A:.+]] = relay.add(%[[Q]], %[[B]]) : (tensor<1x19x4x4xi32>, tensor<19x1x1xi32>) -> tensor<1x19x4x4xi32>
+// CHECK-NEXT:    %[[F:.+]] = relay.cast(%[[A]]) {dtype = "float32"}
+// CHECK-NEXT:    %[[P:.+]] = relay.multiply(%[[F]],
+// CHECK-NEXT:    relay.nn.relu(%[[P]])
+// CHECK:         relay.add(%{{.+}}, %c) : (tensor<1x19x4x4xf32>, tensor<19x1x1xf32>) -> tensor<1x19x4x4xf32>
