@@ -31,8 +31,8 @@ from .tiles import fill_registers, greatest_height, keep_in_registers, parts
 GROUPS = "groups"
 """The annotation of the block of the sums of a convolution: the number of groups of channels."""
 WIDEST = 2
-"""The greatest number of blocks of output channels of a tile of sums: of wider tiles, the vectors of weights leave no
-registers to elements of the image."""
+"""The greatest number of blocks of output channels of a tile of sums of several columns: of wider tiles, the vectors of
+weights leave no registers to elements of the image."""
 
 WIDEST_PRODUCT = 3
 """The greatest number of blocks of columns of a tile of sums of a product, each of whose multiplications reads its
@@ -103,7 +103,7 @@ def transpose_results(
 def _tile_of_columns(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int) -> tuple[int, int]:
     """The columns and blocks of a tile of sums of a convolution."""
     element = element_bytes(result_of(block_of(sch, sums)))
-    height, width = choose_tile(cpu, element, columns, blocks, WIDEST)
+    height, width = choose_tile(cpu, element, columns, blocks, WIDEST if columns > 1 else WIDEST_PRODUCT)
     if width == 1:  # more columns, which are neighbours in memory, for enough sums
         height = parts(columns, greatest_height(cpu, registers_of_block(cpu, element), columns))
     return height, width
