@@ -126,6 +126,18 @@ def copy_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any]) ->
     return copy
 
 
+def copy_from_blocks(sch: Schedule, results: BlockRV, blocks: Callable[..., Any]) -> BlockRV:
+    """Computes the elements of a tensor without blocks of channels by blocks, and copies them to the tensor. Returns
+    the block of the copy.
+
+    results: the block that computes the elements.  blocks: the indices by blocks from those in the tensor.
+    """
+    copy = sch.cache_write(results, 0, "global")
+    sch.transform_layout(results, ("write", 0), blocks)
+    sch.transform_block_layout(results, blocks)
+    return copy
+
+
 def reader_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any], place: Place) -> BlockRV:
     """The block that reads results element by element, in the order of a tensor without blocks of channels; a copy in
     this order, if several blocks read them, or a block reads them otherwise.
@@ -134,12 +146,12 @@ def reader_in_order(sch: Schedule, results: BlockRV, order: Callable[..., Any], 
     """
     users = sch.get_consumers(results)
     buffer = result_of(block_of(sch, results))
-    if len(users) == 1 and _reads_in_order(block_of(sch, users[0]), buffer, place):
+    if len(users) == 1 and reads_in_order(block_of(sch, users[0]), buffer, place):
         return users[0]
     return copy_in_order(sch, results, order)
 
 
-def _reads_in_order(block: BlockOp, buffer: SSAValue, place: Place) -> bool:
+def reads_in_order(block: BlockOp, buffer: SSAValue, place: Place) -> bool:
     """Whether a block reads from a buffer only the element that its axes, the indices in the tensor, are the place
     of."""
     if [axis.kind for axis in block.axes] != ["spatial"] * (len(memref_type(buffer).get_shape()) - 1):

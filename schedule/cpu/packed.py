@@ -14,6 +14,7 @@ from ..rules.kernel import block_of, element_bytes, result_of
 from .channels import (
     LANES,
     choose_tile,
+    copy_from_blocks,
     copy_in_order,
     extents_of,
     image_extents,
@@ -30,8 +31,8 @@ from .tiles import fill_registers, greatest_height, keep_in_registers, parts
 GROUPS = "groups"
 """The annotation of the block of the sums of a convolution: the number of groups of channels."""
 WIDEST = 2
-"""The greatest number of blocks of output channels of a tile of sums: of wider tiles, the vectors of weights leave no
-registers to elements of the image."""
+"""The greatest number of blocks of output channels of a tile of sums of several columns: of wider tiles, the vectors of
+weights leave no registers to elements of the image."""
 
 WIDEST_PRODUCT = 3
 """The greatest number of blocks of columns of a tile of sums of a product, each of whose multiplications reads its
@@ -66,21 +67,21 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
 
 
 def transpose_results(
-    cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int
+    cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int, user: BlockRV | None = None
 ) -> tuple[BlockRV, tuple[int, int]]:
     """Copies the results of a convolution to the order of an image, transposed in registers, for as many columns of a
     row as half of the fastest cache holds, and moves the sums there.
 
     sums: the block of the sums, whose last spatial axes are columns, blocks and lanes.  columns, blocks: the number of
-    columns, and of blocks that a tile may have. Returns the block of the copy, and the columns and blocks of a tile of
-    sums.
+    columns, and of blocks that a tile may have.  user: the block that computes the results from a tile of sums in
+    registers; None for sums that are the results. Returns the block of the copy, and the columns and blocks of a tile
+    of sums.
     """
-    output = copy_in_order(sch, sums, _order)
-    element = element_bytes(result_of(block_of(sch, sums)))
-    height, width = choose_tile(cpu, element, columns, blocks, WIDEST)
-    if width == 1:  # more columns, which are neighbours in memory, for enough sums
-        height = parts(columns, greatest_height(cpu, registers_of_block(cpu, element), columns))
-    square = cpu.lanes(element)
+    height, width = _tile_of_columns(cpu, sch, sums, columns, blocks)
+    results = sums if user is None else user
+    output = copy_in_order(sch, sums, _order) if user is None else copy_from_blocks(sch, user, _blocks)
+    element = element_bytes(result_of(block_of(sch, results)))
+    square = min(cpu.lanes(element), LANES)
     most = max(cpu.l1_bytes // 2 // (width * LANES * element) // square, 1)
     squares = parts(-(-columns // square), most)
     n, k, *inside, x = sch.get_loops(output)
@@ -88,15 +89,33 @@ def transpose_results(
     x, x_square, x_in = sch.split(x, [None, squares, square])
     outer = [n, k, *inside, x]
     sch.reorder(*outer, k_block, x_square, k_in, x_in)
-    transpose_in_registers(sch, output, index_read(sch, output, sums), [*outer, k_block, x_square], [k_in, x_in])
+    transpose_in_registers(sch, output, index_read(sch, output, results), [*outer, k_block, x_square], [k_in, x_in])
 
-    sch.compute_at(sums, x, preserve_unit_loops=True)
+    sch.compute_at(results, x, preserve_unit_loops=True)
+    if user is not None:
+        *_, column, block, lane = sch.get_loops(user)
+        column, column_in = sch.split(column, [None, height])
+        sch.compute_at(sums, column, preserve_unit_loops=True)
+        fill_registers(sch, [column_in, block, lane])
     return output, (height, width)
+
+
+def _tile_of_columns(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int) -> tuple[int, int]:
+    """The columns and blocks of a tile of sums of a convolution."""
+    element = element_bytes(result_of(block_of(sch, sums)))
+    height, width = choose_tile(cpu, element, columns, blocks, WIDEST if columns > 1 else WIDEST_PRODUCT)
+    if width == 1:  # more columns, which are neighbours in memory, for enough sums
+        height = parts(columns, greatest_height(cpu, registers_of_block(cpu, element), columns))
+    return height, width
 
 
 def _order(n: Any, *indices: Any) -> tuple[Any, ...]:
     *image, block, lane = indices
     return (n, block * LANES + lane, *image)
+
+
+def _blocks(n: Any, channel: Any, *image: Any) -> tuple[Any, ...]:
+    return (n, *image, channel // LANES, channel % LANES)
 
 
 def packed_product(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:

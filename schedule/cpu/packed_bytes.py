@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
+from ...analysis.index import Analyzer, Lin
 from ...core.byte_products import GROUP, SUMS, bytes_of_windows
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..intrinsics import byte_products_name, window_products_name
-from ..rules.kernel import block_of
+from ..rules.kernel import Kernel, block_of, element_bytes, result_of
 from ..rules.results import decline_unless
-from .channels import LANES, image_extents, number_annotated, require_lanes, steps_before
+from .channels import LANES, image_extents, number_annotated, reads_in_order, require_lanes, steps_before
 from .packed import reader_by_columns, tile_results, transpose_results
 from .tiles import IN_FLIGHT, fill_registers, parts, start_in_registers
 from .windows import MOST_TAPS
@@ -55,8 +57,10 @@ def packed_convolution_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> 
     _require_instruction(cpu)
     require_lanes(lanes)
     *padded, image, rows = steps = steps_before(sch, sums)
-    output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks)
-    names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
+    user = _user_of_bytes(sch, sums)
+    output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks, user)
+    users = [] if user is None else [user]
+    names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, *users, output))
 
     loops = sch.get_loops(sums)
     (*_, column, block, lane), (*summed, byte) = loops[:-summands], loops[-summands:]
@@ -120,6 +124,25 @@ def packed_depthwise_of_bytes(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tu
         fill_registers(sch, sch.get_loops(each)[-1:])
     text = f"sums of products of {GROUP} taps in registers, {width * columns} columns of {height} rows"
     return text, names
+
+
+def _user_of_bytes(sch: Schedule, sums: BlockRV) -> BlockRV | None:
+    """The block that computes a byte of each sum, if it does so for whole blocks of channels, and its other operands
+    vary along the channels only, so that vectors of channels are loaded; None otherwise."""
+    users = sch.get_consumers(sums)
+    if len(users) != 1:
+        return None
+    block, buffer = block_of(sch, users[0]), result_of(block_of(sch, sums))
+    if element_bytes(result_of(block)) != 1 or not reads_in_order(block, buffer, _place):
+        return None
+    channel, extent = block.variables[1], block.axes[1].extent
+    others = (read for read in Kernel(users[0], block).reads if read.buffer is not buffer)
+    is_whole = isinstance(extent, int) and extent % LANES == 0
+    return users[0] if is_whole and all(read.axes() <= {channel} for read in others) else None
+
+
+def _place(analyzer: Analyzer, n: Lin, channel: Lin, *image: Lin) -> Sequence[Lin]:
+    return n, *image, analyzer.floordiv(channel, LANES), analyzer.floormod(channel, LANES)
 
 
 def _require_instruction(cpu: CpuModel) -> None:

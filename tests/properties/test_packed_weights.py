@@ -111,7 +111,7 @@ dtypes = st.sampled_from(("float32", "float64"))
 epilogues = st.sampled_from(("", "residual relu", "relu twice", "turned", "relu flat", "flat twice"))
 products = st.builds(
     Product,
-    st.sampled_from(((4,), (6,), (13,), (2, 3), (1, 5, 2))),
+    st.sampled_from(((2,), (3,), (6,), (13,), (2, 3), (1, 5, 2))),
     st.sampled_from((1, 3, 16, 40)),
     st.sampled_from((16, 17, 32, 39, 65)),
     dtypes,
@@ -121,7 +121,7 @@ products = st.builds(
 
 windows = st.sampled_from(((1, 1), (3, 3), (2, 1), (1, 5), (7, 7)))
 steps = st.sampled_from(((1, 1), (2, 2), (1, 3)))
-results = st.tuples(st.sampled_from((1, 3)), st.sampled_from((4, 5, 7, 9, 17, 20)))
+results = st.tuples(st.sampled_from((1, 3)), st.sampled_from((1, 2, 5, 7, 9, 17, 20)))
 farther = st.sampled_from(((1, 1), (2, 2)))
 around = st.sampled_from(((0, 0), (1, 1), (0, 2)))
 shared = (windows, steps, farther, around, dtypes, epilogues)

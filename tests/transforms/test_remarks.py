@@ -279,10 +279,23 @@ def main(A: T.Buffer((64,), "float32"), n: T.int32):
         D[i] = C[i]
 """,
         [
-            "5:9: missed: buffer D memref<?xf32> is allocated where it is used: its size is dynamic",
+            "5:9: applied: buffer D memref<?xf32> is a workspace of its own: its size is dynamic",
             "3:9: applied: buffer B memref<64xf32> is in the workspace, 256 bytes from 0",
             "4:9: applied: buffer C memref<32xf32> is in the workspace, 128 bytes from 0",
             "2:5: applied: the workspace has 256 bytes, its buffers have 384 bytes in all",
+        ],
+    ),
+    (
+        "merge-allocations",
+        """\
+func.func @main() -> memref<16xf32> {
+  %a = memref.alloc() : memref<16xf32>
+  func.return %a : memref<16xf32>
+}
+""",
+        [
+            "2:3: missed: buffer a memref<16xf32> is allocated where it is used: its memory may be in use after the "
+            "region of its allocation",
         ],
     ),
     (
@@ -517,17 +530,19 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32"), H: T.Buffer
         "convert-tir-to-scf,expand-math",
         """\
 @T.prim_func
-def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16")):
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16"), C: T.Buffer((8,), "int8")):
     for i in range(8):
         A[i] = T.exp(A[i])
         A[i] = T.sin(A[i])
         B[i] = T.erf(B[i])
         A[i] = T.sqrt(A[i])
+        C[i] = T.Cast("int8", T.nearbyint(A[i]))
 """,
         [
             "4:22: applied: math.exp on f32 becomes arithmetic",
             "5:22: missed: math.sin on f32 stays a function: formulas are for vectors",
             "6:22: missed: math.erf on f16 stays a function: no formula for f16",
+            "8:16: applied: arith.fptosi on i8 becomes a sum, which is rounded",
         ],
     ),
     (

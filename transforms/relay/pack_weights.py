@@ -23,8 +23,8 @@ from .plain_convolutions import lack_of_dtype, lack_of_plain_form, result_extent
 
 _remarks = PassRemarks("relay-pack-weights")
 
-LEAST_ROWS = 4
-"""The least number of rows of data, or of columns of images, that share the vectors of weights."""
+LEAST_ROWS = 2
+"""The least number of rows of data, or of pixels whose channels are such rows, that share the vectors of weights."""
 MOST_FILLED = 1 / 3
 """The largest share of zeros beside the output channels of a convolution."""
 FULL = 0.8
@@ -48,8 +48,8 @@ class RelayPackWeightsPass(ModulePass):
     in order, without a copy in each run; a convolution has vectors of channels, for windows of any size and strides.
     Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
 
-    Weights stay as they are for less than 4 rows of data or columns of the result, for dynamic sizes other than numbers
-    of rows of data and of images, and for less than 16 output channels. So do the weights of convolutions whose zeros
+    Weights stay as they are for one row of data, or a convolution of one pixel, for dynamic sizes other than numbers of
+    rows of data and of images, and for less than 16 output channels. So do the weights of convolutions whose zeros
     are more than a third of the channels, and those where pixels fill vectors and either the window is 1 by 1 without
     strides, or a result has less than 64 products. A depthwise convolution keeps its weights if a row of the result has
     32 pixels or more, or more than 16 and the window moves by one pixel or has less than 25 taps.
@@ -150,10 +150,10 @@ def _lack_of_convolution(op: OperatorOp) -> str:
     reason = _lack_of_blocks(channels)
     if reason:
         return reason
-    if width < LEAST_ROWS:
-        return f"{width} columns of the result, expected {LEAST_ROWS} or more"
     is_matrix = _is_product_of_channels(op)
     pixels = height * width if is_matrix else width
+    if is_matrix and pixels < LEAST_ROWS:
+        return f"{pixels} pixels of the result, expected {LEAST_ROWS} or more"
     summands = prod(n for n in shape_of(op.args[1])[1:] if isinstance(n, int))
     if (is_matrix or summands < SHORT) and pixels >= FULL * whole_blocks(pixels):
         return f"{pixels} pixels of the result fill vectors, of {summands} products each"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
+from typing import Any
 
 import numpy as np
 from xdsl.context import Context
@@ -15,10 +18,18 @@ from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
-from .graphs import erase, graphs_of, replace, splat_number
+from .graphs import erase, graphs_of, operator_at, replace, splat_number
 from .pack_quantized import QuantizedProduct
 
 _remarks = PassRemarks("relay-quantize-products")
+
+Array = Any
+
+ROUNDING = 2.0**-21
+"""The greatest relative error of a constant that integers represent: those of its conversion to a float and of the
+scale."""
+LARGEST = 2**30
+"""The greatest integer that is added to sums."""
 
 _PRODUCTS = {"nn.dense": "qnn.dense", "nn.matmul": "qnn.dense", "nn.conv2d": "qnn.conv2d"}
 
@@ -30,8 +41,10 @@ class RelayQuantizeProductsPass(ModulePass):
     Supported are `nn.dense`, `nn.matmul` and `nn.conv2d` of float32 whose data are the result of `qnn.dequantize` with
     one scale and zero point, and whose weights are constants of `qnn.dequantize` with one scale, or one for each row,
     if the product of the integers has a form with bytes (`relay-pack-quantized`). Sums of integers are exact; those of
-    the floats are rounded, so that results differ by rounding. A quotient by a positive constant that follows, as of
-    `QuantizeLinear`, divides the scales of the product instead, and what is added to it.
+    the floats are rounded, so that results differ by rounding. A constant for each row that is added to the product,
+    and that integers with the scale of the product represent, is added to the integers. A quotient of such products, of
+    dequantized integers, and of sums of these, by a positive constant, as of `QuantizeLinear`, becomes a quotient of
+    the scales and of what is added.
 
     Before
         %0 = relay.qnn.dequantize(%x, %s, %z) : (tensor<8x32xui8>, tensor<f32>, tensor<ui8>) -> tensor<8x32xf32>
@@ -57,6 +70,9 @@ class RelayQuantizeProductsPass(ModulePass):
             for inner in list(find_ops(func, OperatorOp)):
                 if inner.operator.name in _PRODUCTS:
                     _quantize(inner, RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location))
+            for inner in list(find_ops(func, OperatorOp)):
+                if inner.operator.name == "divide":
+                    _divide_scales(inner, RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location))
 
 
 def _quantize(op: OperatorOp, builder: RelayBuilder) -> None:
@@ -89,63 +105,124 @@ def _quantize(op: OperatorOp, builder: RelayBuilder) -> None:
     if shape_of(scale) and op.operator.name == "nn.conv2d":
         scale = builder.operator("expand_dims", scale, axis=1, num_newaxis=2)
     scale = builder.operator("multiply", data.scale, scale)
+    made = _add_bias(op, builder, made, [data.scale, weight.scale])
     _remarks.applied(op, lambda: "the product is computed with the integers that its operands represent")
-    following = _Following.of(op)
-    if following is not None:  # whose constants may be defined after the product
-        builder = RelayBuilder(InsertPoint.before(following.ops[-1]), builder.constants, op.location)
-        scale = builder.operator("divide", scale, following.divisor)
-    result = builder.operator("multiply", builder.operator("cast", made, dtype="float32"), scale)
-    if following is None:
-        replace(op, [result])
-    else:
-        following.replace(builder, result)
+    replace(op, [builder.operator("multiply", builder.operator("cast", made, dtype="float32"), scale)])
 
 
-@dataclass(frozen=True)
-class _Following:
-    """The operators that follow a product up to a quotient by a positive constant, such as the scale of the integers
-    that the floats become. The product, and what is added to it, are divided instead, so that no element is.
+def _add_bias(op: OperatorOp, builder: RelayBuilder, sums: SSAValue, scales: Sequence[SSAValue]) -> SSAValue:
+    """Adds a constant for each row, which is added to the product, to the sums of integers, and erases the operator
+    that adds it. Returns the sums, unchanged if integers do not represent the constant up to rounding.
 
-    ops: the product, additions of constants and `nn.relu`, each the only user of the one before, and the quotient.
+    scales: of data and weights, whose product is the scale of the integers.
     """
+    users = [use.operation for use in op.outputs[0].uses]
+    arrays = [constant_array(each.owner, builder.constants) for each in scales if isinstance(each.owner, ConstantOp)]
+    if len(users) != 1 or not isinstance(user := users[0], OperatorOp) or len(arrays) < len(scales):
+        return sums
+    inner = 2 if op.operator.name == "nn.conv2d" else 0  # the axes after that of the rows
+    bias = _bias_of(user, op.outputs[0], inner, builder)
+    if bias is None or any(array is None for array in arrays):
+        return sums
+    scale = prod(np.asarray(array, "float64") for array in arrays)
+    if not np.all(scale):
+        return sums
+    integers = np.rint(bias / scale)
+    if (abs(integers * scale - bias) > ROUNDING * abs(bias)).any() or (abs(integers) > LARGEST).any():
+        return sums
+    replace(user, [op.outputs[0]])
+    if not integers.any():
+        return sums
+    rows = integers.reshape(-1, *[1] * inner).astype("int32")
+    return builder.operator("add", sums, builder.constant(rows, "integer_bias"))
 
-    ops: tuple[OperatorOp, ...]
 
-    @property
-    def divisor(self) -> SSAValue:
-        return self.ops[-1].args[1]
+def _bias_of(user: OperatorOp, product: SSAValue, inner: int, builder: RelayBuilder) -> Array | None:
+    """The constant vector that an operator adds to a product, along the axis before the `inner` last axes; None for
+    other operators."""
+    if user.operator.name not in ("add", "nn.bias_add") or user.args[0] is not product:
+        return None
+    added = user.args[1]
+    array = constant_array(added.owner, builder.constants) if isinstance(added.owner, ConstantOp) else None
+    if array is None:
+        return None
+    rank = len(shape_of(product))
+    if user.operator.name == "nn.bias_add":
+        is_along = user.attribute_value("axis") % rank == rank - inner - 1
+    else:
+        is_along = array.size == 1 or (array.ndim > inner and array.shape[-inner - 1] == array.size)
+    return array.reshape(-1).astype("float64") if is_along else None
 
-    @staticmethod
-    def of(product: OperatorOp) -> _Following | None:
-        """The operators that follow a product, None if no quotient does."""
-        ops = [product]
-        while True:
-            value = ops[-1].outputs[0]
-            users = [use.operation for use in value.uses]
-            if len(users) != 1 or not isinstance(user := users[0], OperatorOp) or user.args[0] is not value:
-                return None
-            ops.append(user)
-            match user.operator.name:
-                case "divide":
-                    divisor = splat_number(user.args[1])
-                    known = divisor is not None and divisor > 0 and shape_of(user.args[1]) == ()
-                    return _Following(tuple(ops)) if known else None
-                case "nn.relu":
-                    continue
-                case "add" | "nn.bias_add" if isinstance(user.args[1].owner, ConstantOp):
-                    continue
-                case _:
-                    return None
 
-    def replace(self, builder: RelayBuilder, product: SSAValue) -> None:
-        """Replaces the quotient. product: the product, divided."""
-        result = product
-        for op in self.ops[1:-1]:
-            added = [builder.operator("divide", value, self.divisor) for value in op.args[1:]]
-            result = builder.operator(op.operator.name, result, *added, **op.attribute_values)
-        replace(self.ops[-1], [result])
-        for op in reversed(self.ops[:-1]):
-            erase(op)
+# Quotients
+
+
+def _divide_scales(op: OperatorOp, builder: RelayBuilder) -> None:
+    """Replaces a quotient by a positive constant, such as the scale of the integers that the floats become, by the same
+    operators on divided scales and constants, so that no element is divided."""
+    value, divisor = op.args
+    number = splat_number(divisor)
+    is_positive = number is not None and number > 0 and shape_of(divisor) == ()
+    if is_positive and not isinstance(value.owner, ConstantOp) and _is_scaled(value):
+        _remarks.applied(op, lambda: "the scales of the operands are divided")
+        replace(op, [_quotient(value, divisor, builder)])
+        _erase_unused(value)
+
+
+def _is_scaled(value: SSAValue) -> bool:
+    """Whether a value is computed from numbers with scales, and from constants, by operators that a division of all of
+    them passes through. Other operators than that which dequantizes have no other user."""
+    op = value.owner
+    if isinstance(op, ConstantOp):
+        return True
+    if not isinstance(op, OperatorOp) or dtype_of_tensor(value) != "float32":
+        return False
+    name = op.operator.name
+    if name == "qnn.dequantize":
+        return shape_of(op.args[1]) == ()
+    if len(list(value.uses)) > 1:
+        return False
+    match name:
+        case "multiply":
+            sums = operator_at(op.args[0], "cast")
+            return sums is not None and _is_product(sums.args[0])
+        case "nn.relu":
+            return _is_scaled(op.args[0])
+        case "add" | "nn.bias_add":
+            return all(map(_is_scaled, op.args))
+        case _:
+            return False
+
+
+def _is_product(value: SSAValue) -> bool:
+    """Whether a value is the product of quantized integers, or a product and a bias."""
+    biased = operator_at(value, "add")
+    return operator_at(value if biased is None else biased.args[0], *_PRODUCTS.values()) is not None
+
+
+def _quotient(value: SSAValue, divisor: SSAValue, builder: RelayBuilder) -> SSAValue:
+    """The quotient of a value for which `_is_scaled` holds."""
+    op = value.owner
+    if isinstance(op, ConstantOp):
+        return builder.operator("divide", value, divisor)
+    assert isinstance(op, OperatorOp)
+    match op.operator.name:
+        case "multiply" | "qnn.dequantize":
+            number, scale, *others = op.args
+            args = [number, builder.operator("divide", scale, divisor), *others]
+        case _:
+            args = [_quotient(arg, divisor, builder) for arg in op.args]
+    return builder.operator(op.operator.name, *args, **op.attribute_values)
+
+
+def _erase_unused(value: SSAValue) -> None:
+    """Erases the operator that computes a value, if it has no uses, and those that computed its operands only."""
+    op = value.owner
+    if isinstance(op, OperatorOp) and not any(output.uses for output in op.outputs):
+        args = list(op.args)
+        erase(op)
+        for arg in args:
+            _erase_unused(arg)
 
 
 def _attributes(op: OperatorOp) -> dict[str, object]:

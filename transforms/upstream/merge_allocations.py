@@ -42,9 +42,12 @@ class MergeAllocationsPass(ModulePass):
     """Merges the heap memory of a function into one workspace, allocated once, at the start of the function.
 
     Only allocations of static size are merged, those in loops and branches among them: the memory of all branches
-    exists when the function starts. Two buffers share memory if all uses of one precede all uses of the other in each
-    execution of the region that contains both. Buffers that do not share memory are views of separate parts of the
-    workspace, so that accesses of one are known not to concern the other.
+    exists when the function starts. Memory of dynamic size is a workspace of its own. A module keeps workspaces for
+    later calls, so that a call neither maps nor clears pages that an earlier call had.
+
+    Two buffers share memory if all uses of one precede all uses of the other in each execution of the region that
+    contains both. Buffers that do not share memory are views of separate parts of the workspace, so that accesses of
+    one are known not to concern the other.
 
     Before
         scf.for %i = %c0 to %c8 step %c1 {
@@ -69,7 +72,7 @@ class MergeAllocationsPass(ModulePass):
 
     Must hold before: functions have one block, and buffers are compact.
 
-    Gone after: `memref.alloc` of static size with a `memref.dealloc` in the same block, except the workspace.
+    Gone after: `memref.alloc` with a `memref.dealloc` in the same block, except workspaces.
     """
 
     name = "merge-allocations"
@@ -227,12 +230,11 @@ def _buffers(body: Block) -> list[_Buffer]:
     for op in start:
         if not isinstance(op, memref.AllocOp):
             continue
-        if op.dynamic_sizes:
-            _keep(op, "its size is dynamic")
-            continue
         release = release_of(op)
         if release is None:
             _keep(op, "its memory may be in use after the region of its allocation")
+        elif op.dynamic_sizes:
+            _keep_memory(op)
         elif op.parent is not None:
             users = [release if user is None else user for user in _users(op.memref)]
             around = [user for user in map(op.parent.find_ancestor_op_in_block, users) if user is not None] or [op]
@@ -243,6 +245,12 @@ def _buffers(body: Block) -> list[_Buffer]:
 
 def _keep(alloc: memref.AllocOp, reason: str) -> None:
     _remarks.missed(alloc, lambda: f"{description_of(alloc)} is allocated where it is used: {reason}")
+
+
+def _keep_memory(alloc: memref.AllocOp) -> None:
+    """Marks memory of dynamic size as a workspace, which is kept for later calls."""
+    alloc.attributes[WORKSPACE_MEMORY] = UnitAttr()
+    _remarks.applied(alloc, lambda: f"{description_of(alloc)} is a workspace of its own: its size is dynamic")
 
 
 def _last_op(op: Operation) -> Operation:

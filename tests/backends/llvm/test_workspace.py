@@ -112,6 +112,21 @@ def test_the_workspace_is_freed_with_the_program() -> None:
     assert resident_bytes() - before < size // 2
 
 
+@pytest.mark.skipif(not STATM.exists(), reason="no /proc")
+def test_memory_of_dynamic_size_is_kept_between_calls() -> None:
+    size = 1 << 25
+    main = stepwell.build(stepwell.parse_tvmscript(DYNAMIC))["main"]
+    for count in (size, size // 2, 3, size):  # smaller memory is a part of the kept block
+        a = np.arange(count, dtype="float32")
+        main(a)
+        np.testing.assert_array_equal(a, np.arange(count, dtype="float32")[::-1])
+    del a
+    before = resident_bytes()
+    del main
+    gc.collect()
+    assert before - resident_bytes() > 2 * size
+
+
 def resident_bytes() -> int:
     return int(STATM.read_text().split()[1]) * 4096
 

@@ -40,3 +40,21 @@ relay.func primitive @fused_exp("p0" %p0: tensor<?xf32, #relay.sizes<"2 * n">>) 
 // CHECK-NEXT:      te.params %p0 : tensor<?xf32>, %T_copy : tensor<?xf32>, %n : i32
 // CHECK-NEXT:    }
 // CHECK-NEXT:  }
+// -----
+
+// Bytes that are computed from sums of bytes of channels stay, and what is computed from them does not.
+relay.func primitive @fused_conv("p0" %p0: tensor<1x4x2x3xui8>, "p1" %p1: tensor<1x1x1x1x64xi8>) {
+  %0 = relay.nn.contrib_conv2d_pack_int8(%p0, %p1) {channels = 16}
+      : (tensor<1x4x2x3xui8>, tensor<1x1x1x1x64xi8>) -> tensor<1x16x2x3xi32>
+  %1 = relay.cast(%0) {dtype = "int8"} : (tensor<1x16x2x3xi32>) -> tensor<1x16x2x3xi8>
+  %2 = relay.cast(%1) {dtype = "float32"} : (tensor<1x16x2x3xi8>) -> tensor<1x16x2x3xf32>
+  %3 = relay.nn.relu(%2) : (tensor<1x16x2x3xf32>) -> tensor<1x16x2x3xf32>
+  %4 = relay.cast(%3) {dtype = "int8"} : (tensor<1x16x2x3xf32>) -> tensor<1x16x2x3xi8>
+  relay.return %4 : tensor<1x16x2x3xi8>
+}
+// CHECK:       te.func @fused_conv
+// CHECK:         %conv_blocks = te.compute
+// CHECK:         %T_cast = te.compute "T_cast" ({{.*}}) tag "elemwise" annotations {meta_schedule.inline_rule = "disable"} : tensor<1x16x2x3xi8>
+// CHECK:         %[[LAST:.+]] = te.compute "T_cast" ({{.*}}) tag "elemwise" : tensor<1x16x2x3xi8>
+// CHECK-NOT:     te.compute
+// CHECK:         te.params %p0 : tensor<1x4x2x3xui8>, %p1 : tensor<1x1x1x1x64xi8>, %[[LAST]] : tensor<1x16x2x3xi8>

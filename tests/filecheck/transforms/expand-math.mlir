@@ -81,3 +81,43 @@ func.func @logarithms(%v: vector<4xf32>, %x: f32) -> (vector<4xf32>, f32) {
 // CHECK-NOT:     scf.if
 // CHECK:         arith.select
 // CHECK:         func.return
+
+// A rounded number that becomes a small integer is a sum with 3 * 2**22 within bounds, without the offset.
+func.func @rounded(%v: vector<4xf32>) -> (vector<4xi8>, vector<4xi8>, vector<4xi32>) {
+  %offset = arith.constant dense<120.0> : vector<4xf32>
+  %low = arith.constant dense<0.0> : vector<4xf32>
+  %high = arith.constant dense<255.0> : vector<4xf32>
+  %0 = math.roundeven %v : vector<4xf32>
+  %1 = arith.addf %0, %offset : vector<4xf32>
+  %2 = arith.cmpf ogt, %low, %1 : vector<4xf32>
+  %3 = arith.select %2, %low, %1 : vector<4xi1>, vector<4xf32>
+  %4 = arith.cmpf olt, %high, %3 : vector<4xf32>
+  %5 = arith.select %4, %high, %3 : vector<4xi1>, vector<4xf32>
+  %a = arith.fptoui %5 : vector<4xf32> to vector<4xi8>
+  // NaN becomes 0, which is no bound here.
+  %6 = math.roundeven %v : vector<4xf32>
+  %b = arith.fptosi %6 : vector<4xf32> to vector<4xi8>
+  // An integer of more bits.
+  %7 = math.roundeven %v : vector<4xf32>
+  %c = arith.fptosi %7 : vector<4xf32> to vector<4xi32>
+  func.return %a, %b, %c : vector<4xi8>, vector<4xi8>, vector<4xi32>
+}
+// CHECK-LABEL: func.func @rounded(
+// CHECK-NOT:     math.roundeven
+// CHECK:         %[[LOW:.+]] = arith.constant dense<-1.200000e+02> : vector<4xf32>
+// CHECK-NEXT:    %[[ABOVE:.+]] = arith.cmpf ogt, %v, %[[LOW]] : vector<4xf32>
+// CHECK-NEXT:    %[[X:.+]] = arith.select %[[ABOVE]], %v, %[[LOW]]
+// CHECK-NEXT:    %[[HIGH:.+]] = arith.constant dense<1.350000e+02> : vector<4xf32>
+// CHECK-NEXT:    %[[BEYOND:.+]] = arith.cmpf ogt, %[[X]], %[[HIGH]] : vector<4xf32>
+// CHECK-NEXT:    %[[Y:.+]] = arith.select %[[BEYOND]], %[[HIGH]], %[[X]]
+// CHECK-NEXT:    %[[MAGIC:.+]] = arith.constant dense<0x4B400000> : vector<4xf32>
+// CHECK-NEXT:    %[[SUM:.+]] = arith.addf %[[Y]], %[[MAGIC]] : vector<4xf32>
+// CHECK-NEXT:    %[[BITS:.+]] = arith.bitcast %[[SUM]] : vector<4xf32> to vector<4xi32>
+// CHECK-NEXT:    %[[BYTES:.+]] = arith.trunci %[[BITS]] : vector<4xi32> to vector<4xi8>
+// CHECK-NEXT:    %[[OFFSET:.+]] = arith.constant dense<120> : vector<4xi8>
+// CHECK-NEXT:    %a = arith.addi %[[BYTES]], %[[OFFSET]] : vector<4xi8>
+// CHECK-NOT:     math.roundeven
+// CHECK:         arith.cmpf uno, %v, %v : vector<4xf32>
+// CHECK-NEXT:    %b = arith.select
+// CHECK:         %[[ROUND:.+]] = math.roundeven %v : vector<4xf32>
+// CHECK-NEXT:    %c = arith.fptosi %[[ROUND]] : vector<4xf32> to vector<4xi32>

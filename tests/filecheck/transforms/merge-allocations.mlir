@@ -68,7 +68,7 @@ func.func @kept(%pointers: memref<1x!llvm.ptr>) {
 // CHECK:       func.func @kept(
 // CHECK:         memref.alloc() {{.*}} : memref<128xi8>
 
-// Memory of dynamic size, on the stack, or released elsewhere stays as it is.
+// Memory of dynamic size is a workspace of its own; memory on the stack, or released elsewhere, stays as it is.
 func.func @left(%n: index) -> memref<16xf32> {
   %a = memref.alloc(%n) : memref<?xf32>
   %b = memref.alloca() : memref<16xf32>
@@ -77,7 +77,7 @@ func.func @left(%n: index) -> memref<16xf32> {
   func.return %c : memref<16xf32>
 }
 // CHECK:       func.func @left(
-// CHECK-NEXT:    %a = memref.alloc(%n) : memref<?xf32>
+// CHECK-NEXT:    %a = memref.alloc(%n) {stepwell.workspace} : memref<?xf32>
 // CHECK-NEXT:    %b = memref.alloca() : memref<16xf32>
 // CHECK-NEXT:    %c = memref.alloc() : memref<16xf32>
 // CHECK-NEXT:    memref.dealloc %a : memref<?xf32>

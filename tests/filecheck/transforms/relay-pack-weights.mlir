@@ -29,16 +29,16 @@ relay.func @filled("x" %x: tensor<4x8xf64>) {
 
 // -----
 
-// Weights that are no constants stay, and those of few rows of data, of few columns, and of others than floats.
-relay.func @others("x" %x: tensor<4x8xf32>, "v" %v: tensor<19x8xf32>, "y" %y: tensor<3x8xf32>, "i" %i: tensor<4x8xi8>) {
+// Weights that are no constants stay, and those of one row of data, of few rows, and of others than floats.
+relay.func @others("x" %x: tensor<4x8xf32>, "v" %v: tensor<19x8xf32>, "y" %y: tensor<1x8xf32>, "i" %i: tensor<4x8xi8>) {
   %w = relay.constant "w" : tensor<19x8xf32>
   %few = relay.constant "few" : tensor<15x8xf32>
   %whole = relay.constant "whole" : tensor<16x8xi8>
   %0 = relay.nn.dense(%x, %v) : (tensor<4x8xf32>, tensor<19x8xf32>) -> tensor<4x19xf32>
-  %1 = relay.nn.dense(%y, %w) : (tensor<3x8xf32>, tensor<19x8xf32>) -> tensor<3x19xf32>
+  %1 = relay.nn.dense(%y, %w) : (tensor<1x8xf32>, tensor<19x8xf32>) -> tensor<1x19xf32>
   %3 = relay.nn.dense(%x, %few) : (tensor<4x8xf32>, tensor<15x8xf32>) -> tensor<4x15xf32>
   %4 = relay.nn.dense(%i, %whole) {out_dtype = "int32"} : (tensor<4x8xi8>, tensor<16x8xi8>) -> tensor<4x16xi32>
-  relay.return %0 : tensor<4x19xf32>, %1 : tensor<3x19xf32>, %3 : tensor<4x15xf32>, %4 : tensor<4x16xi32>
+  relay.return %0 : tensor<4x19xf32>, %1 : tensor<1x19xf32>, %3 : tensor<4x15xf32>, %4 : tensor<4x16xi32>
 }
 // CHECK:       relay.func @others
 // CHECK-NOT:     contrib_dense_pack
@@ -117,18 +117,19 @@ relay.func @pointwise("x" %x: tensor<1x32x7x7xf32>, "y" %y: tensor<1x32x8x8xf32>
 
 // -----
 
-// Weights stay for other layouts, few output channels, columns of the result below 4, images of dynamic size, and for few
+// Weights stay for other layouts, few output channels, a result of one pixel, images of dynamic size, and for few
 // products of a result whose columns fill vectors.
-relay.func @layouts("x" %x: tensor<1x32x8x8xf32>, "y" %y: tensor<1x8x8x32xf32>, "d" %d: tensor<1x32x?x8xf32, #relay.sizes<"n">>, "z" %z: tensor<1x3x18x18xf32>) {
+relay.func @layouts("x" %x: tensor<1x32x8x8xf32>, "y" %y: tensor<1x8x8x32xf32>, "d" %d: tensor<1x32x?x8xf32, #relay.sizes<"n">>, "z" %z: tensor<1x3x18x18xf32>, "o" %o: tensor<1x32x1x1xf32>) {
   %w = relay.constant "w" : tensor<32x32x3x3xf32>
   %s = relay.constant "s" : tensor<32x3x3x3xf32>
   %f = relay.constant "f" : tensor<8x32x3x3xf32>
   %0 = relay.nn.conv2d(%y, %w) {data_layout = "NHWC"} : (tensor<1x8x8x32xf32>, tensor<32x32x3x3xf32>) -> tensor<1x6x6x32xf32>
   %2 = relay.nn.conv2d(%x, %f) : (tensor<1x32x8x8xf32>, tensor<8x32x3x3xf32>) -> tensor<1x8x6x6xf32>
-  %3 = relay.nn.conv2d(%x, %w) {strides = 2} : (tensor<1x32x8x8xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x3x3xf32>
+  %p = relay.constant "p" : tensor<32x32x1x1xf32>
+  %3 = relay.nn.conv2d(%o, %p) : (tensor<1x32x1x1xf32>, tensor<32x32x1x1xf32>) -> tensor<1x32x1x1xf32>
   %4 = relay.nn.conv2d(%d, %w) : (tensor<1x32x?x8xf32, #relay.sizes<"n">>, tensor<32x32x3x3xf32>) -> tensor<1x32x?x6xf32, #relay.sizes<"n - 2">>
   %5 = relay.nn.conv2d(%z, %s) : (tensor<1x3x18x18xf32>, tensor<32x3x3x3xf32>) -> tensor<1x32x16x16xf32>
-  relay.return %0 : tensor<1x6x6x32xf32>, %2 : tensor<1x8x6x6xf32>, %3 : tensor<1x32x3x3xf32>, %4 : tensor<1x32x?x6xf32, #relay.sizes<"n - 2">>, %5 : tensor<1x32x16x16xf32>
+  relay.return %0 : tensor<1x6x6x32xf32>, %2 : tensor<1x8x6x6xf32>, %3 : tensor<1x32x1x1xf32>, %4 : tensor<1x32x?x6xf32, #relay.sizes<"n - 2">>, %5 : tensor<1x32x16x16xf32>
 }
 // CHECK:       relay.func @layouts
 // CHECK-NOT:     contrib_conv2d_pack

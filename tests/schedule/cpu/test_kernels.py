@@ -170,8 +170,11 @@ def test_products_of_bytes_by_instructions_of_each_width(cpu: str, intrinsic: st
     own = relay.nn.contrib_depthwise_conv2d_pack_int8(
         wide, taps, channels=4, kernel_size=(3, 5), padding=2, pad_value=9, strides=2
     )
-    for operands, result in (([image, window], sums), ([data, weight], product), ([wide, taps], own)):
-        lowered = lower_graph(relay.module(relay.Function(operands, relay.cast(result, "int16"))))
+    whole = relay.nn.contrib_conv2d_pack_int8(image, window, channels=32, padding=1, pad_value=9)
+    programs = [([image, window], sums), ([data, weight], product), ([wide, taps], own), ([image, window], whole)]
+    for operands, result in programs:
+        kind = "int8" if result is whole else "int16"
+        lowered = lower_graph(relay.module(relay.Function(operands, relay.cast(result, kind))))
         plain, scheduled = (
             run_pipeline(lowered, parse_passes(passes))
             for passes in (BYTES.partition(",tir-")[0], BYTES.format(cpu=f'"{cpu}"'))

@@ -17,7 +17,7 @@ from ....core.dtypes import element_type_of
 from ....core.remarks import PassRemarks
 from ....dialects.attributes import UNLIKELY
 from ....dialects.tir import constant_value
-from . import error_function, exponentials, logarithms, powers, trigonometry
+from . import error_function, exponentials, logarithms, powers, rounding, trigonometry
 from .numbers import F64, FORMATS, Condition, Number, Writer
 
 _remarks = PassRemarks("expand-math")
@@ -87,6 +87,10 @@ class ExpandMathPass(ModulePass):
     remain functions, which are then faster. Powers of the constant exponents -1, 0.5, 1, 2, 3 and 4 are products, a
     quotient or a root.
 
+    A number of f32 that is rounded by roundeven, to which a constant integer may be added, and that becomes an integer
+    of at most 16 bits, is bounded and rounded by a sum, whose lowest bits are those of the integer: quantized tensors
+    are stored so.
+
     Before
         %y = math.exp2 %x : f32
 
@@ -107,6 +111,9 @@ class ExpandMathPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
+            if isinstance(inner, rounding.Conversion) and (rounded := rounding.rounded(inner)) is not None:
+                _remarks.applied(inner, partial(_decision, inner, "becomes a sum, which is rounded"))
+                rounding.round_by_sum(inner, rounded)
             if type(inner) not in _ALL:
                 continue
             obstacle = _obstacle(inner, self.fma)
