@@ -33,6 +33,8 @@ TAPS = 3
 """The taps of a window along each dimension."""
 LANES = 16
 """The rows or output channels of a block of packed or transformed weights: the floats of the widest vectors."""
+_CACHED = 8192
+"""The number of weights that are transformed at a time, with sums in a near cache."""
 POINTS = {2: (Fraction(0), Fraction(1), Fraction(-1)), 4: tuple(Fraction(n, 4) for n in (0, 3, -3, 6, -6))}
 """The points of interpolation for each tile size. The factors of images and results are exact in binary. Errors of
 tiles of 4 are a quarter of those with the points 1, -1, 2, -2 in place of 3/4, -3/4, 3/2, -3/2."""
@@ -94,14 +96,24 @@ def _weight_reference(weight: Array, tile_size: int) -> Array:
     blocks = -(-channels // LANES)
     padded = np.pad(weight, [(0, blocks * LANES - channels), (0, 0), (0, 0), (0, 0)])
     packed = padded.reshape(blocks, LANES, inputs, TAPS * TAPS).transpose(3, 0, 2, 1).astype("float64")
-    values = np.empty((len(matrix) ** 2, *packed.shape[1:]), weight.dtype)
-    for value, factors in zip(values, np.kron(matrix, matrix), strict=True):
-        taps = np.flatnonzero(factors)
-        point = packed[taps[0]] * factors[taps[0]]
-        for tap in taps[1:]:
-            point += packed[tap] * factors[tap]
-        value[...] = point
-    return values.reshape(len(matrix), len(matrix), *packed.shape[1:])
+    values = np.empty((len(matrix), len(matrix), *packed.shape[1:]), weight.dtype)
+    points, taps = values.reshape(len(matrix) ** 2, -1), packed.reshape(TAPS * TAPS, -1)
+    for start in range(0, taps.shape[1], _CACHED):
+        part = slice(start, start + _CACHED)
+        _transform_weights(points[:, part], taps[:, part], np.kron(matrix, matrix))
+    return values
+
+
+def _transform_weights(points: Array, taps: Array, matrix: Array) -> None:
+    """Writes the products of a matrix with some taps to the values at points. Factors of zero are left out."""
+    total, product = np.empty_like(taps[0]), np.empty_like(taps[0])
+    for point, factors in zip(points, matrix, strict=True):
+        first, *others = np.flatnonzero(factors)
+        np.multiply(taps[first], factors[first], out=total)
+        for tap in others:
+            np.multiply(taps[tap], factors[tap], out=product)
+            np.add(total, product, out=total)
+        point[...] = total
 
 
 @operator("nn.conv2d_winograd_weight_transform", Pattern.OPAQUE, _weight_reference)

@@ -30,6 +30,12 @@ class MemRef:
 
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9$._-]")
+_PURE = frozenset(
+    "add sub mul sdiv udiv srem urem shl lshr ashr and or xor icmp select sext zext trunc getelementptr insertelement "
+    "extractelement shufflevector".split()
+)
+"""The instructions on integers, addresses and lanes whose results depend on their operands alone: accesses to an
+unrolled tile compute most parts of their addresses alike."""
 _PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z0-9$._-]*")
 
 Value = str | MemRef
@@ -122,6 +128,8 @@ class LlvmFunctionEmitter:
         self._lines: list[str] = []
         self._values: dict[SSAValue, Value] = {}
         self._names = 0
+        self._known: dict[str, str] = {}
+        """The results of the instructions of the current block that depend on their operands alone."""
         self._exits: list[tuple[str, str]] = []
         self._owners: dict[str, tuple[str, Release]] = {}
         self._dynamic_stack: list[bool] = [False]
@@ -141,9 +149,15 @@ class LlvmFunctionEmitter:
         self._lines.append("  " + text)
 
     def emit_value(self, text: str, hint: str | None = None) -> str:
-        """Appends an instruction with a result; returns the name of the result."""
+        """Appends an instruction with a result, unless the current block has an equal one whose result depends on its
+        operands alone; returns the name of the result."""
+        is_pure = text.partition(" ")[0] in _PURE
+        if is_pure and text in self._known:
+            return self._known[text]
         name = self.fresh_name(hint)
         self.emit(f"{name} = {text}")
+        if is_pure:
+            self._known[text] = name
         return name
 
     def fresh_label(self, hint: str) -> str:
@@ -154,6 +168,7 @@ class LlvmFunctionEmitter:
         """Begins the block `label`."""
         self._lines.append(f"{label}:")
         self.current = label
+        self._known.clear()
 
     def branch(self, label: str) -> None:
         self.emit(f"br label %{label}")

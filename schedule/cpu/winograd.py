@@ -71,6 +71,11 @@ class _Sizes:
     def weight_bytes(self) -> int:
         return self.element * self.points * self.inputs * self.blocks * LANES
 
+    def grid(self, tile: Any, *place: Any) -> tuple[Any, ...]:
+        """The row and the column of tiles, and the place in a tile: a part reads whole rows, and a square no column
+        beyond the last."""
+        return tile // self.columns, tile % self.columns, *place
+
     def order(self, tile: Any, u: Any, v: Any, block: Any, lane: Any) -> tuple[Any, ...]:
         """The image, channel, row and column of an element of a tile."""
         row, column = tile // self.columns % self.rows, tile % self.columns
@@ -136,6 +141,7 @@ def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
     results = only(sch.get_consumers(result_rows))
     sizes = _sizes(sch, image, rows, sums)
     output = copy_in_order(sch, results, sizes.order)
+    sch.transform_layout(results, ("write", 0), sizes.grid)
     return _Stages(padded, image, rows, values, sums, result_rows, results, output), sizes
 
 

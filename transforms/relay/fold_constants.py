@@ -105,9 +105,15 @@ class _Folder:
             builder = RelayBuilder(InsertPoint.before(op), self.constants, op.location)
             for output in op.outputs:
                 if any(use.operation not in self.folded for use in output.uses):
-                    output.replace_all_uses_with(_constant(builder, output.type, *self.known[output]))
+                    array, name = self.known[output]
+                    output.replace_all_uses_with(_constant(builder, output.type, self._own(op, array), name))
         for op in reversed(self.folded):
             erase(op)
+
+    def _own(self, op: OperatorOp, array: Array) -> Array:
+        """A result of an operator in memory that the operands of the operator do not have, row by row."""
+        is_view = any(np.may_share_memory(array, self._array(arg)) for arg in op.args)
+        return np.array(array, order="C", copy=True if is_view else None)
 
     def _array(self, value: SSAValue) -> Array | None:
         if value in self.known:
@@ -162,7 +168,7 @@ def _bytes(value: SSAValue) -> int:
 def _constant(builder: RelayBuilder, type: Attribute, array: Array, name: str) -> SSAValue:
     """Builds a constant: a scalar if all elements are the same, else a named array."""
     is_number = array.size > 0 and _is_uniform(array)
-    value = array.flat[0].item() if is_number else builder.name_array(np.array(array, order="C"), name)
+    value = array.flat[0].item() if is_number else builder.name_array(array, name)
     return builder.insert(ConstantOp(value, type)).result
 
 

@@ -123,16 +123,36 @@ def test_refusals_say_where(parse_upstream) -> None:
 def test_addresses_that_a_mask_may_leave_out_need_not_exist(parse_upstream) -> None:
     text = emit_module(
         parse_upstream("""
-    func.func @main(%a: memref<8xf32>, %i: index, %m: i1) {
+    func.func @main(%a: memref<8xf32>, %i: index, %j: index, %m: i1) {
       %mask = vector.broadcast %m : i1 to vector<4xi1>
       %x = vector.load %a[%i] : memref<8xf32>, vector<4xf32>
       %y = vector.maskedload %a[%i], %mask, %x : memref<8xf32>, vector<4xi1>, vector<4xf32> into vector<4xf32>
-      vector.maskedstore %a[%i], %mask, %y : memref<8xf32>, vector<4xi1>, vector<4xf32>
+      vector.maskedstore %a[%j], %mask, %y : memref<8xf32>, vector<4xi1>, vector<4xf32>
       func.return
     }""")
     ).text
     assert text.count("getelementptr inbounds float") == 1
     assert text.count("getelementptr float") == 2
+
+
+def test_a_block_computes_equal_parts_of_addresses_once(parse_upstream) -> None:
+    text = emit_module(
+        parse_upstream("""
+    func.func @main(%a: memref<4x8xf32>, %i: index, %j: index, %c: i1) {
+      %x = memref.load %a[%i, %j] : memref<4x8xf32>
+      memref.store %x, %a[%j, %i] : memref<4x8xf32>
+      memref.store %x, %a[%i, %j] : memref<4x8xf32>
+      scf.if %c {
+        memref.store %x, %a[%i, %j] : memref<4x8xf32>
+      }
+      memref.store %x, %a[%j, %i] : memref<4x8xf32>
+      func.return
+    }""")
+    ).text
+    first, *branches = text.partition("define ")[2].split("br i1 %c")
+    assert [part.count("mul nsw i64 %i") for part in (first, *branches)] == [1, 1]
+    assert text.count("mul nsw i64 %i") == 2, "the branch, whose block others may not pass through, has its own"
+    assert text.count("mul nsw i64 %j") == 2, "a block after the branch has its own"
 
 
 def test_memory_of_vectors_holds_all_lanes(parse_upstream) -> None:

@@ -13,7 +13,7 @@ from stepwell import Schedule, apply_passes, build, parse_mlir, parse_tvmscript,
 from stepwell.analysis import unscheduled
 from stepwell.core.cpu import CPU_MODELS
 from stepwell.core.remarks import Remark
-from stepwell.dialects.tir import ForOp
+from stepwell.dialects.tir import ForOp, IfOp
 from stepwell.module import Module
 from stepwell.schedule.cpu.tiles import greatest_height, greatest_width
 from stepwell.tools.testing.unscheduled_programs import PROGRAMS, program_text
@@ -135,6 +135,17 @@ def test_packed_convolutions_are_scheduled_for_each_processor(
     graph = lower_graph(relay.module(relay.Function([x], net)), pack=True)
     kernels = apply_passes(graph, "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir")
     assert f"packed {rule}convolution" in [each.rule for each in schedule_cpu(kernels, cpu).applied]
+
+
+def test_winograd_computes_no_tile_beyond_a_row() -> None:
+    x, weight = relay.var("x", shape=(1, 64, 56, 56)), relay.const(np.zeros((64, 64, 3, 3), "float32"))
+    graph = relay.module(relay.Function([x], relay.nn.conv2d(x, weight, padding=1)))
+    converted = lower_graph(apply_passes(graph, "relay-convert-convolutions{tile-size=4}"))
+    kernels = apply_passes(converted, "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir")
+    schedules = schedule_cpu(kernels, "avx512")
+    assert "sums in registers, 64 channels of 4 tiles, 28 tiles at a time" in [each.text for each in schedules.applied]
+    loops = apply_passes(schedules.mod, "tir-resolve-blocks,tir-partition-loops,tir-simplify{unit-loops=true}")
+    assert not [op for op in loops.op.walk() if isinstance(op, IfOp)]
 
 
 def test_a_trace_replays_and_declined_rules_leave_no_steps() -> None:

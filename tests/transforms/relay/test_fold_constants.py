@@ -69,3 +69,25 @@ def test_cse_merges_equal_constants_and_operators() -> None:
     text = TEXT.replace('"b"', '"a"').replace("relay.multiply(%4, %1)", "relay.multiply(%4, %0)")
     after = apply_passes(Module(parse_mlir(text).op, {"a": numbers(0)}), "cse")
     assert str(after).count("relay.constant") == 1
+
+
+@pytest.mark.parametrize(
+    ("operator", "type", "expected"),
+    [
+        ("relay.reshape(%0) {newshape = [6]}", "tensor<6xf32>", np.arange(6)),
+        ("relay.transpose(%0)", "tensor<3x2xf32>", np.arange(6).reshape(2, 3).T),
+    ],
+)
+def test_a_view_of_an_array_is_copied(operator: str, type: str, expected: Any) -> None:
+    text = f"""
+    relay.func @main() {{
+      %0 = relay.constant "a" : tensor<2x3xf32>
+      %1 = {operator} : (tensor<2x3xf32>) -> {type}
+      relay.return %1 : {type}
+    }}
+    """
+    array = np.arange(6, dtype="float32").reshape(2, 3)
+    (folded,) = apply_passes(Module(parse_mlir(text).op, {"a": array}), "relay-fold-constants").constants.values()
+    np.testing.assert_array_equal(folded, expected)
+    assert folded.flags.c_contiguous
+    assert not np.may_share_memory(folded, array)
