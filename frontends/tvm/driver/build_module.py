@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.passes import ModulePass
 
 from ....backends.build import build as _build
+from ....backends.cuda.opencl import opencl_source
 from ....backends.cuda.program import DeviceProgram
 from ....backends.devices import BenchmarkResult, Device
 from ....backends.runtime.program import CompiledFunction, Program
@@ -61,6 +62,35 @@ class KernelText:
     """The source of kernels in a file that `DeviceModule.save` has written."""
 
     text: str
+
+
+@dataclass(frozen=True)
+class OpenCLModule:
+    """Kernels as OpenCL C, for a program of the user's to compile. A call raises UnsupportedError."""
+
+    text: str
+    type_key = "opencl"
+
+    @property
+    def imported_modules(self) -> list[OpenCLModule]:
+        """The module itself, which has no code for the host."""
+        return [self]
+
+    def get_source(self, fmt: str = "") -> str:
+        """The source of the kernels. fmt: "cl", the default. OptionError for another format."""
+        if fmt not in ("", "cl"):
+            raise OptionError(f"source format {fmt!r}, expected cl")
+        return self.text
+
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the source of the kernels. fmt: the format, `cl`; by default the ending of the name."""
+        _save(self, file_name, fmt, ("cl",))
+
+    def __call__(self, *args: Any, **named: Any) -> None:
+        raise UnsupportedError("target opencl: the kernels exist as source only, expected target cuda or llvm to run")
+
+    def __getitem__(self, name: str) -> OpenCLModule:
+        return self
 
 
 class OperatorModule:
@@ -155,7 +185,10 @@ class OperatorModule:
 
 
 def _save(
-    module: DeviceModule | OperatorModule, file_name: str | os.PathLike[str], fmt: str, kinds: Sequence[str]
+    module: DeviceModule | OperatorModule | OpenCLModule,
+    file_name: str | os.PathLike[str],
+    fmt: str,
+    kinds: Sequence[str],
 ) -> None:
     kind = _format(file_name, fmt)
     if kind not in kinds:
@@ -287,12 +320,12 @@ def build(
     runtime: object = None,
     name: str | None = None,
     binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
-) -> OperatorModule:
+) -> OperatorModule | OpenCLModule:
     """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
     args, name, binds: as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,
-    `cuda` for a GPU; by default the current target.  target_host: the target of the host's code, `llvm`.  runtime: the
-    default of TVM only.
+    `cuda` for a GPU, `opencl` for the source of kernels alone; by default the current target.  target_host: the target
+    of the host's code, `llvm`.  runtime: the default of TVM only.
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
     as `lower` shows it; where the context adds no passes to the lowering, functions without a
@@ -309,7 +342,10 @@ def build(
         mod = lower(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
     else:
         mod = _program(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
-    return OperatorModule(_build(lower_intrinsics(mod, chosen.kind.name), chosen.compiled))
+    ready = lower_intrinsics(mod, chosen.kind.name)
+    if chosen.kind.name == "opencl":
+        return OpenCLModule(opencl_source(ready))
+    return OperatorModule(_build(ready, chosen.compiled))
 
 
 def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> Any:
