@@ -8,8 +8,8 @@ from typing import Any
 from ....core.errors import UnsupportedError
 from ....expressions.errors import TeError
 from ....expressions.tensor import Tensor
+from ....operators import coordinates, indexing, scans, sorting, transform
 from ....operators import einsum as _einsum
-from ....operators import indexing, scans, sorting, transform
 from ....operators.axes import Axes
 from ....operators.broadcast import (
     add,
@@ -37,9 +37,11 @@ from ....operators.broadcast import (
     right_shift,
     subtract,
 )
+from ....operators.coordinates import invert_permutation, unravel_index
 from ....operators.filling import arange as _arange
 from ....operators.filling import full as _full
 from ....operators.filling import full_like, trilu
+from ....operators.fixed_point import fixed_point_multiply
 from ....operators.indexing import gather_nd, reverse_sequence, scatter_elements, scatter_nd, sequence_mask
 from ....operators.math import (
     abs,
@@ -104,6 +106,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "adv_index",
     "all",
     "any",
     "arange",
@@ -135,6 +138,7 @@ __all__ = [
     "erf",
     "exp",
     "expand_dims",
+    "fixed_point_multiply",
     "flip",
     "floor",
     "floor_divide",
@@ -150,6 +154,7 @@ __all__ = [
     "greater_equal",
     "identity",
     "image",
+    "invert_permutation",
     "isfinite",
     "isinf",
     "isnan",
@@ -163,8 +168,10 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matrix_set_diag",
     "max",
     "maximum",
+    "meshgrid",
     "min",
     "minimum",
     "mod",
@@ -190,6 +197,7 @@ __all__ = [
     "sin",
     "sinh",
     "sort",
+    "sparse_to_dense",
     "split",
     "sqrt",
     "squeeze",
@@ -207,6 +215,7 @@ __all__ = [
     "transpose",
     "trilu",
     "trunc",
+    "unravel_index",
     "util",
     "utils",
     "where",
@@ -282,6 +291,31 @@ def strided_slice(
 def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     """The elements of `data` at the positions `indices` along an axis, and at their own positions along the others."""
     return indexing.gather(data, indices, axis)
+
+
+def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """The elements, or slices, of `data` at the indices in tensors whose shapes broadcast."""
+    return coordinates.adv_index(data, *indices)
+
+
+def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
+    """The coordinates of the points of a grid, a tensor for each axis."""
+    return coordinates.meshgrid(*a_tuple, indexing=indexing)
+
+
+def sparse_to_dense(
+    sparse_indices: Tensor, output_shape: Sequence[int], sparse_values: Tensor, default_value: float = 0
+) -> Tensor:
+    """A tensor with values at some indices, and one number elsewhere."""
+    rest = _full((), sparse_values.dtype, default_value)
+    return coordinates.sparse_to_dense(sparse_indices, sparse_values, rest, output_shape)
+
+
+def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT") -> Tensor:
+    """Matrices in which a diagonal, or the diagonals from `k[0]` to `k[1]`, are replaced."""
+    first, last = (k, k) if isinstance(k, int) else (k[0], k[-1])
+    sides = align.startswith("RIGHT"), align.endswith("RIGHT")
+    return coordinates.matrix_set_diag(data, diagonal, first, last, *sides)
 
 
 # Orders
