@@ -283,8 +283,10 @@ def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
     """A tensor filled with one number. dtype: by default the data type of the number."""
     value = as_expr(fill_value)
     if isinstance(value, Constant) and value.data.ndim == 0:
-        return call("full", fill_value=+value.data.item(), shape=shape, dtype=dtype or value.data.dtype.name)
-    return call("broadcast_to", call("cast", value, dtype=dtype) if dtype else value, shape=shape)
+        numbers = {"shape": constant_numbers(shape, "full"), "dtype": dtype or value.data.dtype.name}
+        return call("full", fill_value=+value.data.item(), **numbers)
+    extents = constant_numbers(shape, "full")
+    return call("broadcast_to", call("cast", value, dtype=dtype) if dtype else value, shape=extents)
 
 
 @relay_function("full_like", "fill_value")
