@@ -24,7 +24,7 @@ Array = Any
 
 
 def _meshgrid_reference(*data: Array, indexing: str) -> list[Array]:
-    return list(np.meshgrid(*data, indexing=indexing))  # pyright: ignore[reportArgumentType]
+    return list(np.meshgrid(*data, indexing="ij" if indexing == "ij" else "xy"))
 
 
 @operator("meshgrid", Pattern.INJECTIVE, _meshgrid_reference)

@@ -128,6 +128,7 @@ __all__ = [
     "sin",
     "sinh",
     "slice_like",
+    "sliding_window",
     "sort",
     "sparse_to_dense",
     "split",
@@ -182,6 +183,7 @@ ndarray_size = operator_function("ndarray_size")
 reshape_like = operator_function("reshape_like")
 shape_of = operator_function("shape_of")
 slice_like = operator_function("slice_like")
+sliding_window = operator_function("sliding_window")
 ceil = operator_function("ceil")
 concatenate = operator_function("concatenate")
 copy = operator_function("copy")

@@ -371,6 +371,14 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: indexing.gather_nd(A, I, -1),
         "gather_nd: batch_dims -1 for data of 2 and indices of 2 dimensions",
     ),
+    "windows of too few axes": (
+        lambda: transform.sliding_window(A, 0, [2], [1]),
+        "sliding_window: window_shape [2] and strides [1], expected 2 numbers from 1 on for axes from 0 on",
+    ),
+    "windows that are too large": (
+        lambda: transform.sliding_window(A, 1, [4], [1]),
+        "sliding_window: windows [4] of a tensor of shape [2, 3]",
+    ),
     "a grid of images": (
         lambda: coordinates.meshgrid(A),
         "meshgrid of float32[2, 3], expected vectors of one data type",

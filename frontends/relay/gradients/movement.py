@@ -130,6 +130,18 @@ def _strided_slice(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [grad]
 
 
+@rule("sliding_window")
+def _sliding_window(node: Call, grad: Any) -> Sequence[Expr | None]:
+    (x,) = node.args
+    extents = sizes(x)
+    numbers = np.arange(prod(extents)).reshape(extents)
+    places = OPERATORS["sliding_window"].reference(numbers, **node.attrs).reshape(-1)
+    zeros = call("reshape", zeros_like(x), newshape=[-1])
+    flat = call("reshape", grad, newshape=[-1])
+    total = call("scatter_elements", zeros, Constant(np.ascontiguousarray(places)), flat, axis=0, reduction="add")
+    return [reshape_as(total, x)]
+
+
 @rule("take")
 def _take(node: Call, grad: Any) -> Sequence[Expr | None]:
     data, indices = node.args

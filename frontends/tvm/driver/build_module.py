@@ -64,33 +64,23 @@ class KernelText:
     text: str
 
 
-@dataclass(frozen=True)
-class OpenCLModule:
-    """Kernels as OpenCL C, for a program of the user's to compile. A call raises UnsupportedError."""
+class OpenCLKernels(DeviceModule):
+    """Kernels as OpenCL C, for a program of the user's to compile."""
 
-    text: str
     type_key = "opencl"
 
-    @property
-    def imported_modules(self) -> list[OpenCLModule]:
-        """The module itself, which has no code for the host."""
-        return [self]
+    def __init__(self, text: str):
+        self._text = text
 
     def get_source(self, fmt: str = "") -> str:
         """The source of the kernels. fmt: "cl", the default. OptionError for another format."""
         if fmt not in ("", "cl"):
             raise OptionError(f"source format {fmt!r}, expected cl")
-        return self.text
+        return self._text
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source of the kernels. fmt: the format, `cl`; by default the ending of the name."""
         _save(self, file_name, fmt, ("cl",))
-
-    def __call__(self, *args: Any, **named: Any) -> None:
-        raise UnsupportedError("target opencl: the kernels exist as source only, expected target cuda or llvm to run")
-
-    def __getitem__(self, name: str) -> OpenCLModule:
-        return self
 
 
 class OperatorModule:
@@ -184,11 +174,27 @@ class OperatorModule:
         self._program.export(file_name)
 
 
+class OpenCLModule(OperatorModule):
+    """Functions for an OpenCL device, of which the kernels exist as source. UnsupportedError for every other use."""
+
+    def __init__(self, text: str):
+        self._kernels = OpenCLKernels(text)
+
+    @property
+    def imported_modules(self) -> list[DeviceModule]:
+        """The kernels."""
+        return [self._kernels]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_program":
+            raise UnsupportedError(
+                "target opencl: the kernels exist as source only, expected target cuda or llvm to run"
+            )
+        raise AttributeError(f"OpenCLModule has no attribute {name!r}")
+
+
 def _save(
-    module: DeviceModule | OperatorModule | OpenCLModule,
-    file_name: str | os.PathLike[str],
-    fmt: str,
-    kinds: Sequence[str],
+    module: DeviceModule | OperatorModule, file_name: str | os.PathLike[str], fmt: str, kinds: Sequence[str]
 ) -> None:
     kind = _format(file_name, fmt)
     if kind not in kinds:
@@ -320,7 +326,7 @@ def build(
     runtime: object = None,
     name: str | None = None,
     binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
-) -> OperatorModule | OpenCLModule:
+) -> OperatorModule:
     """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
     args, name, binds: as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,

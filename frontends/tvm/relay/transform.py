@@ -30,6 +30,7 @@ from . import casts, normal_forms, parallel
 from .altered_layouts import alter_layouts
 from .atrous import flatten_atrous
 from .bias import canonicalize_bias
+from .call_graph import used_functions
 from .common_subexpressions import share_subexpressions
 from .dynamic import make_static
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
@@ -132,6 +133,22 @@ def DynamicToStatic() -> FunctionalPass:
         return result
 
     return FunctionalPass(run, PassInfo(2, "DynamicToStatic"))
+
+
+def RemoveUnusedFunctions(entry_functions: Sequence[str] = ("main",)) -> FunctionalPass:
+    """Removes the functions that no function of some names calls or uses, also through others."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
+        kept = used_functions(functions, entry_functions)
+        if len(kept) == len(functions):
+            return mod
+        result = IRModule({name: each for name, each in mod.items() if name not in functions})
+        result.type_definitions |= mod.type_definitions
+        result.add_graphs({name: functions[name] for name in functions if name in kept})
+        return result
+
+    return FunctionalPass(run, PassInfo(1, "RemoveUnusedFunctions"))
 
 
 def SimplifyInference() -> FunctionalPass:

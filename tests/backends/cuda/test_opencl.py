@@ -1,6 +1,7 @@
 """Kernels as OpenCL C: `backends.cuda.opencl`."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def test_vectors_and_shared_memory_have_their_address_space() -> None:
     a = te.placeholder((256,), name="a")
     b = te.compute((256,), lambda i: a[255 - i] + 1.0, name="b")
     schedule = te.create_schedule(b.op)
-    shared = schedule.cache_read(a, "shared", [b])
+    shared: Any = schedule.cache_read(a, "shared", [b])
     outer, inner = schedule[b].split(b.op.axis[0], 64)
     schedule[b].bind(outer, te.thread_axis("blockIdx.x"))
     schedule[b].bind(inner, te.thread_axis((0, 64), "threadIdx.x"))
@@ -74,11 +75,13 @@ def test_an_intrinsic_of_cuda_is_refused() -> None:
         source(*bound(lambda x: tvm.tir.call_pure_extern("float32", "__expf", x)))
 
 
-def test_a_module_of_opencl_is_text(tmp_path: Any) -> None:
+def test_a_module_of_opencl_is_text(tmp_path: Path) -> None:
     module = tvm.build(*bound(te.exp), "opencl")
-    module.save(tmp_path / "a.cl")
-    assert (tmp_path / "a.cl").read_text() == module.get_source("cl") == module["main"].get_source()
+    (kernels,) = module.imported_modules
+    kernels.save(tmp_path / "a.cl")
+    assert (tmp_path / "a.cl").read_text() == kernels.get_source("cl") == kernels.get_source()
     with pytest.raises(OptionError, match="format 'ptx', expected cl"):
-        module.get_source("ptx")
-    with pytest.raises(UnsupportedError, match="exist as source only"):
-        module()
+        kernels.get_source("ptx")
+    for use in (module, lambda: module["main"], module.get_source, lambda: module.entry_name):
+        with pytest.raises(UnsupportedError, match="exist as source only"):
+            use()

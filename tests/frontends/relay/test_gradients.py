@@ -81,7 +81,8 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., list[Any]]]] = {
             op.strided_slice(x, [0, 0], [2, 3], [1, 2]), op.strided_slice(x, [1, 2], [-3, -4], [-1, -1]),
             op.take(x, INDICES, 1), op.take(x, INDICES), op.gather(x, 1, INDICES),
             op.gather_nd(x, relay.const(ROWS)),
-            nn.batch_flatten(x), nn.dropout(x),
+            nn.batch_flatten(x), nn.dropout(x), op.sliding_window(x * x, 0, [2, 2], [1, 1]),
+            op.sliding_window(x, -1, [1], [2]),
         ],
     ),
     "coordinates": (

@@ -250,7 +250,7 @@ def test_an_attribute_of_a_parameter_becomes_a_number_once_it_is_bound() -> None
     x, k = relay.var("x", shape=(5, 9)), relay.var("k", shape=(), dtype="int32")
     func = relay.Function([x, k], relay.topk(x, k, ret_type="values"))
     mod = tvm.IRModule.from_expr(func)
-    assert "dyn.topk" in relay.transform.DynamicToStatic()(mod).astext()
+    assert "dyn.topk" in transform.DynamicToStatic()(mod).astext()
     mod["main"] = relay.build_module.bind_params_by_name(func, {"k": np.array(2, "int32")})
     result = relay.transform.DynamicToStatic()(mod)
     assert result["main"].body.attrs.k == 2
@@ -264,3 +264,16 @@ def test_the_sizes_of_a_slice_between_unknown_ends_are_unknown() -> None:
     func = relay.Function([x, begin, end], relay.strided_slice(x, begin, end))
     typed = relay.transform.InferType()(tvm.IRModule.from_expr(func))["main"]
     assert not any(isinstance(size, int) for size in typed.body.checked_type.shape)
+
+
+def test_functions_that_nothing_uses_are_removed() -> None:
+    mod = tvm.IRModule()
+    names = {name: relay.GlobalVar(name) for name in ("main", "used", "below", "other")}
+    mod[names["below"]] = relay.Function([a := x(2)], relay.exp(a))
+    mod[names["used"]] = relay.Function([a := x(2)], names["below"](a))
+    mod[names["other"]] = relay.Function([a := x(2)], relay.log(a))
+    mod[names["main"]] = relay.Function([a := x(2)], names["used"](a))
+    assert set(transform.RemoveUnusedFunctions()(mod).functions) == {"main", "used", "below"}
+    assert set(transform.RemoveUnusedFunctions(["other", "below"])(mod).functions) == {"other", "below"}
+    everything = transform.RemoveUnusedFunctions(["main", "other"])(mod)
+    assert everything is mod
