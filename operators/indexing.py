@@ -23,7 +23,7 @@ from .updates import SCATTER_COMBINERS, Updates, apply_updates, key_of, normaliz
 Array = Any
 
 
-def _clamp_index(index: PrimExpr, extent: PrimExpr) -> PrimExpr:
+def clamp_index(index: PrimExpr, extent: PrimExpr) -> PrimExpr:
     """The position that an index denotes: negative indices count from the end, indices out of range are clamped."""
     position, limit = normalize_index(index, extent)
     return cast(extent.dtype, scalar.min(scalar.max(position, const(0, position.dtype)), limit - 1))
@@ -70,7 +70,7 @@ def gather(data: Tensor, indices: Tensor, axis: int) -> Tensor:
     extent = data.shape[along]
 
     def source(*i: PrimExpr) -> PrimExpr:
-        position = _clamp_index(indices(*i), extent)
+        position = clamp_index(indices(*i), extent)
         return element_or_zero([extent], data.dtype, lambda: data(*i[:along], position, *i[along + 1 :]))
 
     return build_tensor(indices.shape, source, "T_gather", "injective")
@@ -121,7 +121,7 @@ def gather_nd(data: Tensor, indices: Tensor, batch_dims: int = 0) -> Tensor:
     behind = indices.ndim - 1
 
     def source(*i: PrimExpr) -> PrimExpr:
-        positions = [_clamp_index(indices(m, *i[:behind]), extent) for m, extent in enumerate(extents)]
+        positions = [clamp_index(indices(m, *i[:behind]), extent) for m, extent in enumerate(extents)]
         return element_or_zero(extents, data.dtype, lambda: data(*i[:batch_dims], *positions, *i[behind:]))
 
     return build_tensor([*indices.shape[1:], *data.shape[batch_dims + count :]], source, "T_gather_nd", "injective")

@@ -406,6 +406,36 @@ _MAX_SECTIONS = 2**16
 """The greatest number of results of `split`."""
 
 
+def _window_reference(data: Array, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Array:
+    dims = tuple(range(axis % data.ndim, data.ndim))
+    windows = np.lib.stride_tricks.sliding_window_view(data, tuple(window_shape), dims)  # pyright: ignore
+    return windows[(..., *(slice(None, None, step) for step in strides), *(slice(None) for _ in dims))]
+
+
+@operator("sliding_window", Pattern.INJECTIVE, _window_reference)
+def sliding_window(data: Tensor, axis: int, window_shape: Sequence[int], strides: Sequence[int]) -> Tensor:
+    """The windows of a tensor: axes with their number in place of some axes, then axes with their elements.
+
+    axis: the first of the axes along which windows move, up to the last one.  window_shape: the extents of a window
+    along these axes.  strides: the steps from one window to the next.
+    """
+    first = nonnegative_axis(axis, data.ndim, "sliding_window")
+    count = data.ndim - first
+    if not len(window_shape) == len(strides) == count or min(*window_shape, *strides) < 1:
+        windows = f"window_shape {list(window_shape)} and strides {list(strides)}"
+        raise TeError(f"sliding_window: {windows}, expected {count} numbers from 1 on for axes from {first} on")
+    spans = list(zip(data.shape[first:], window_shape, strides, strict=True))
+    if any(known is not None and known < size for extent, size, _ in spans for known in [known_extent(extent)]):
+        raise TeError(f"sliding_window: windows {list(window_shape)} of a tensor of shape {list(data.shape)}")
+    numbers = [(extent - size) // step + 1 for extent, size, step in spans]
+
+    def source(*i: PrimExpr) -> PrimExpr:
+        outer, place, inside = i[:first], i[first : first + count], i[first + count :]
+        return data(*outer, *(at * step + n for at, step, n in zip(place, strides, inside, strict=True)))
+
+    return _rearrange([*data.shape[:first], *numbers, *window_shape], source, "sliding_window")
+
+
 def section_starts(extent: int, indices_or_sections: int | Sequence[int]) -> list[int]:
     """The starts of the parts of `split`, and the extent. TeError for sections that do not fit the extent."""
     if isinstance(indices_or_sections, int):

@@ -70,6 +70,11 @@ def cuda_source(module: Module, target: Target | None = None, annotate: bool = F
     return _Emitted.of(module, target or Target("cuda"), annotate=annotate).source
 
 
+def emit_kernels(module: Module, target: Target) -> tuple[EmittedCuda, ...]:
+    """The kernels of a module at any landing: one text for each function with launches. Errors as of `cuda_source`."""
+    return _Emitted.of(module, target).cuda
+
+
 @dataclass(frozen=True)
 class _Emitted:
     """A module in upstream MLIR, and its kernels as text: one source for each function with launches."""

@@ -10,6 +10,7 @@ from .expr import Expr, call
 from .operators import operator_function, relay_function
 
 affine_grid = operator_function("image.affine_grid")
+dilation2d = operator_function("image.dilation2d")
 grid_sample = operator_function("image.grid_sample")
 
 

@@ -280,9 +280,12 @@ class _Inference:
         is_sized = not isinstance(expr, DynamicCall) and not any(_unknown_sizes(each) for each in types.values())
         results: list[Any] = []
         errors: list[StepwellError] = []
-        for size in SAMPLES[:1] if is_sized else SAMPLES:
+        samples = [(size, False) for size in (SAMPLES[:1] if is_sized else SAMPLES)]
+        if isinstance(expr, DynamicCall) and sum(bool(expressions_in(expr.arguments[a])) for a in expr.attributes) > 1:
+            samples += [(size, True) for size in SAMPLES]
+        for size, is_spread in samples:
             try:
-                results.append(self.of_operator(expr, types, size))
+                results.append(self.of_operator(expr, types, size, is_spread))
             except StepwellError as error:
                 errors.append(error)
         if not results:
@@ -291,8 +294,9 @@ class _Inference:
             return None
         return results[0] if len(results) == 1 and is_sized else _merged(results)
 
-    def of_operator(self, expr: Expr, types: Mapping[Expr, Any], size: int) -> Any:
-        """The type of a call of an operator. size: in place of unknown sizes."""
+    def of_operator(self, expr: Expr, types: Mapping[Expr, Any], size: int, is_spread: bool = False) -> Any:
+        """The type of a call of an operator. size: in place of unknown sizes.  is_spread: whether the n-th attribute is
+        n times the size, so that the start of a slice is not its end."""
         params: dict[Expr, Var] = {}
 
         def parameter(each: Expr) -> Expr:
@@ -307,8 +311,10 @@ class _Inference:
             return params.setdefault(each, Var(f"x{len(params)}", sized))
 
         if isinstance(expr, DynamicCall):
+            unknown = [name for name in expr.arguments if name in expr.attributes]
+            sizes = {name: size * n if is_spread else size for n, name in enumerate(unknown)}
             arguments = {
-                name: _sample(value, types, size) if name in expr.attributes else parameter(value)
+                name: _sample(value, types, sizes[name]) if name in expr.attributes else parameter(value)
                 for name, value in expr.arguments.items()
             }
             body = as_expr(expr.function(**arguments))

@@ -12,8 +12,9 @@ from ...expressions.errors import TeError
 from ...operators import Operator, operator_of
 from ...operators.axes import Axes
 from ...operators.layouts import Layout
+from ...operators.requirements import require_one_of
 from . import image, nn, vision
-from .expr import Constant, Expr, Tuple, as_expr, call
+from .expr import Constant, Expr, Tuple, TupleWrapper, as_expr, call, flat_operands
 from .operators import call_operator, constant_number, constant_numbers, operator_function, relay_function
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "adv_index",
     "all",
     "any",
     "arange",
@@ -59,6 +61,7 @@ __all__ = [
     "exp2",
     "expand_dims",
     "eye",
+    "fixed_point_multiply",
     "floor",
     "floor_divide",
     "floor_mod",
@@ -69,6 +72,7 @@ __all__ = [
     "greater",
     "greater_equal",
     "image",
+    "invert_permutation",
     "isfinite",
     "isinf",
     "isnan",
@@ -85,10 +89,12 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logsumexp",
+    "matrix_set_diag",
     "max",
     "maximum",
     "mean",
     "mean_variance",
+    "meshgrid",
     "min",
     "minimum",
     "mod",
@@ -122,7 +128,9 @@ __all__ = [
     "sin",
     "sinh",
     "slice_like",
+    "sliding_window",
     "sort",
+    "sparse_to_dense",
     "split",
     "sqrt",
     "squeeze",
@@ -139,6 +147,7 @@ __all__ = [
     "transpose",
     "trilu",
     "trunc",
+    "unravel_index",
     "variance",
     "vision",
     "where",
@@ -174,6 +183,7 @@ ndarray_size = operator_function("ndarray_size")
 reshape_like = operator_function("reshape_like")
 shape_of = operator_function("shape_of")
 slice_like = operator_function("slice_like")
+sliding_window = operator_function("sliding_window")
 ceil = operator_function("ceil")
 concatenate = operator_function("concatenate")
 copy = operator_function("copy")
@@ -187,11 +197,13 @@ exp = operator_function("exp")
 exp2 = operator_function("exp2")
 expand_dims = operator_function("expand_dims")
 eye = operator_function("eye")
+fixed_point_multiply = operator_function("fixed_point_multiply")
 floor = operator_function("floor")
 floor_divide = operator_function("floor_divide")
 floor_mod = operator_function("floor_mod")
 greater = operator_function("greater")
 greater_equal = operator_function("greater_equal")
+invert_permutation = operator_function("invert_permutation")
 isfinite = operator_function("isfinite")
 isinf = operator_function("isinf")
 isnan = operator_function("isnan")
@@ -247,6 +259,7 @@ tanh = operator_function("tanh")
 tile = operator_function("tile")
 transpose = operator_function("transpose")
 trunc = operator_function("trunc")
+unravel_index = operator_function("unravel_index")
 where = operator_function("where")
 zeros = operator_function("zeros")
 zeros_like = operator_function("zeros_like")
@@ -272,8 +285,10 @@ def full(fill_value: Any, shape: Sequence[int] = (), dtype: str = "") -> Expr:
     """A tensor filled with one number. dtype: by default the data type of the number."""
     value = as_expr(fill_value)
     if isinstance(value, Constant) and value.data.ndim == 0:
-        return call("full", fill_value=+value.data.item(), shape=shape, dtype=dtype or value.data.dtype.name)
-    return call("broadcast_to", call("cast", value, dtype=dtype) if dtype else value, shape=shape)
+        numbers = {"shape": constant_numbers(shape, "full"), "dtype": dtype or value.data.dtype.name}
+        return call("full", fill_value=+value.data.item(), **numbers)
+    extents = constant_numbers(shape, "full")
+    return call("broadcast_to", call("cast", value, dtype=dtype) if dtype else value, shape=extents)
 
 
 @relay_function("full_like", "fill_value")
@@ -356,6 +371,42 @@ def gather(data: Expr, axis: int, indices: Expr) -> Expr:
 def gather_nd(data: Expr, indices: Expr, batch_dims: int = 0, index_rank: int | None = None) -> Expr:
     """The elements, or slices, at the coordinates held by the columns of `indices`. index_rank: ignored."""
     return call("gather_nd", data, indices, batch_dims=batch_dims)
+
+
+@relay_function("adv_index", "inputs")
+def adv_index(inputs: Any) -> Expr:
+    """The elements, or slices, of the first of some tensors at the indices in the others, whose shapes broadcast."""
+    return call("adv_index", *flat_operands([as_expr(inputs)]))
+
+
+# Coordinates
+
+
+@relay_function("meshgrid", "data")
+def meshgrid(data: Any, indexing: str = "ij") -> TupleWrapper:
+    """The coordinates of the points of a grid, a tensor for each axis, from the coordinates along each axis."""
+    vectors = flat_operands([as_expr(data)])
+    return TupleWrapper(call("meshgrid", *vectors, indexing=indexing), len(vectors))
+
+
+@relay_function("sparse_to_dense", "sparse_values", "default_value")
+def sparse_to_dense(sparse_indices: Expr, output_shape: Any, sparse_values: Any, default_value: Any = 0) -> Expr:
+    """A tensor with values at some indices, and one number elsewhere."""
+    values = (as_expr(sparse_values), as_expr(default_value))
+    return call("sparse_to_dense", sparse_indices, *values, output_shape=constant_numbers(output_shape, "shape"))
+
+
+@relay_function("matrix_set_diag")
+def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_LEFT") -> Expr:
+    """Matrices in which the diagonal `k`, or the diagonals from `k[0]` to `k[1]`, are replaced.
+
+    align: the sides on which shorter diagonals above and below the main one stand in their rows.
+    """
+    first, *rest = constant_numbers(k, "matrix_set_diag")
+    require_one_of(align, ("LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"), "matrix_set_diag: align")
+    above, below = (side == "RIGHT" for side in align.split("_"))
+    sides = {"super_diag_right_align": above, "sub_diag_right_align": below}
+    return call("matrix_set_diag", data, diagonal, k1=first, k2=rest[0] if rest else first, **sides)
 
 
 # Orders

@@ -45,8 +45,9 @@ class CacheIndexPrimitives(Recorder):
 
         block: a block without nested blocks.  storage_scope: of the buffers, "global", "shared", "local", ...
         cse_thresh: 0 for each index of a load that is computed from axes of the block; a greater number for the
-        expressions of axes that occur at least so many times in the block, of which the largest are chosen.
-        Returns the blocks that compute the indices, at the start of the scope; none if nothing is computed from axes.
+        expressions of axes that occur at least so many times in the block, outside of larger ones that do.
+        Returns the blocks that compute the indices, at the start of the scope, the largest expression first with a
+        threshold; none if nothing is computed from axes.
         Legal for every block: an expression is cached if it depends on nothing but axes of the block and values known
         in the scope, and if it can be computed for all values of the axes. ScheduleError for a negative threshold, and
         for axes whose domain is not known at the start of the scope.
@@ -103,9 +104,20 @@ class _Expressions:
         if cse_thresh == 0:
             chosen = [use for use in self._uses() if isinstance(use.op, LoadOp) and use.index > 0]
             return _grouped((self.key(use.value), use) for use in chosen if self._is_computed(use.value))
-        counts = Counter(self.key(use.value) for use in self._uses() if self._is_computed(use.value))
-        frequent = {key for key, count in counts.items() if count >= cse_thresh}
-        return _grouped((self.key(use.value), use) for use in self._uses(frequent) if self.key(use.value) in frequent)
+        frequent = self._frequent(cse_thresh)
+        chosen = ((self.key(use.value), use) for use in self._uses(frequent))
+        groups = _grouped((key, use) for key, use in chosen if key in frequent)
+        return sorted(groups, key=lambda uses: -_size(uses[0].value))
+
+    def _frequent(self, cse_thresh: int) -> set[Key]:
+        """The expressions that occur often enough outside of larger ones that do."""
+        computed = [use.value for use in self._uses() if self._is_computed(use.value)]
+        counts, sizes = Counter(map(self.key, computed)), {self.key(value): _size(value) for value in computed}
+        frequent = set[Key]()
+        for key in sorted((key for key, count in counts.items() if count >= cse_thresh), key=lambda key: -sizes[key]):
+            if sum(self.key(use.value) == key for use in self._uses(frequent)) >= cse_thresh:
+                frequent.add(key)
+        return frequent
 
     def _uses(self, frequent: set[Key] | None = None) -> Iterator[_Use]:
         """The operands of statements and expressions, outside first; not inside of expressions in `frequent`."""
@@ -159,6 +171,14 @@ def _leaves(value: SSAValue) -> Iterator[SSAValue]:
         return
     for operand in op.operands:
         yield from _leaves(operand)
+
+
+def _size(value: SSAValue) -> int:
+    """The number of operations in an expression."""
+    op = value.owner
+    if isinstance(op, Block) or not is_expression_op(op):
+        return 0
+    return 1 + sum(map(_size, op.operands))
 
 
 def _is_conversion(value: SSAValue) -> bool:

@@ -20,6 +20,7 @@ from ...analysis.regions import (
     fixed_inside,
     required_region,
     shape_sides,
+    touched_box,
 )
 from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.scopes import (
@@ -36,7 +37,7 @@ from ...core.errors import ScheduleError
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.schedule import RollingBufferOp
-from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp, TirBuilder
+from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, ForOp, FuncOp, LoadOp, StoreOp, TirBuilder
 from ..handles import BlockLike
 from ..rewriting.caching import require_one_name
 from ..rewriting.copies import (
@@ -120,15 +121,20 @@ def rolling_buffer(state: State, block: BlockOp | FuncOp, write_buffer_index: in
     found = [find_accesses(b, buffer, moves=True) for b in (block, *readers)]
     for other in readers:
         _require_elements(other, buffer)
-    around = rolling.loop.parent_op()
+    around, parts = rolling.loop.parent_op(), [block, *readers]
     assert around is not None
-    with state.changing([block, *readers], among=[around]) as change:
-        new = _allocate(analyzer, scope.op, buffer, rolling)
-        change.counterparts[buffer] = new
-        change.relocated.append(new)
+    in_turn = _runs_once(allocation, scope.op, rolling.loop) and all(
+        _stays_inside(analyzer, part, buffer, common, rolling) for part in parts
+    )
+    with state.changing(parts, among=[around]) as change:
         _write_predicate(analyzer, block, element.indices, overlaps)
-        _make_opaque([block, *readers], buffer, rolling.dimension)
-        _roll(buffer, new, found, rolling)
+        if not in_turn:
+            new = _relocate(analyzer, scope.op, buffer, parts, found, rolling)
+            change.counterparts[buffer] = new
+            change.relocated.append(new)
+    if in_turn:
+        with state.changing(parts, check=False):
+            _relocate(analyzer, scope.op, buffer, parts, found, rolling)
 
 
 def _readers(scope: BlockScope, block: BlockOp, buffer: SSAValue) -> list[BlockOp]:
@@ -235,7 +241,60 @@ def _step(analyzer: Analyzer, low: Lin) -> tuple[SSAValue, int] | None:
     return None if inner is None else (inner[0], -(-inner[1] // divisor))
 
 
+# Memory in turn
+#
+# If the rolling loop runs once, and each of its iterations accesses elements of its region alone, then memory in turn
+# keeps the flow of values, and only the predicate has to be checked. Let an iteration r read an element x that an
+# earlier iteration s has written last, and another element y take its place in an iteration t in between. The starts of
+# the regions ascend, so x, which is at or after the start of the region of r and before the end of that of s, is in the
+# region of t, as y is. A region is as long as the memory, so that no two of its elements share a place.
+
+
+def _runs_once(allocation: AllocBufferOp, scope: FuncOp | BlockOp, loop: ForOp) -> bool:
+    """Whether a loop runs once for each allocation of a buffer."""
+    return enclosing_scope(allocation) is scope and all(
+        isinstance(each.mixed_bounds[1], int) and each.mixed_bounds[1] <= 1 for each in loops_around(loop)
+    )
+
+
+def _stays_inside(analyzer: Analyzer, block: BlockOp, buffer: SSAValue, common: ForOp, rolling: _Overlap) -> bool:
+    """Whether a block provably accesses elements of the region of the same iteration alone, in the rolling
+    dimension."""
+    boxes: list[AccessBox] = []
+    for use in buffer.uses:
+        op = use.operation
+        if isinstance(op, AccessOp) or not block.is_ancestor(op):
+            continue
+        box = touched_box(analyzer, op, common) if isinstance(op, LoadOp | StoreOp) else None
+        if box is None:
+            return False
+        for around in ancestors(op):
+            if isinstance(around, BlockOp) and common.is_ancestor(around):
+                box = box.substitute_values(analyzer, bindings(analyzer, around))
+        boxes.append(AccessBox(box.sides))  # without the predicate
+    region = required_region(analyzer, boxes, fixed_inside(common), shape_sides(analyzer, buffer_shape(buffer)))
+    assert not isinstance(region, str), "a shape is given, so there is a region"
+    side = region[rolling.dimension]
+    end = rolling.low + rolling.extent
+    return analyzer.is_provably("ge", side.low, rolling.low) and analyzer.is_provably("lt", side.high, end)
+
+
 # Changes
+
+
+def _relocate(
+    analyzer: Analyzer,
+    scope: FuncOp | BlockOp,
+    buffer: SSAValue,
+    parts: Sequence[BlockOp],
+    found: Sequence[Redirection],
+    rolling: _Overlap,
+) -> SSAValue:
+    """Replace a buffer by the smaller one, which is returned."""
+    new = _allocate(analyzer, scope, buffer, rolling)
+    _make_opaque(parts, buffer, rolling.dimension)
+    _roll(buffer, new, found, rolling)
+    return new
 
 
 def _allocate(analyzer: Analyzer, scope: FuncOp | BlockOp, buffer: SSAValue, rolling: _Overlap) -> SSAValue:

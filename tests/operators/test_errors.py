@@ -11,11 +11,14 @@ from stepwell.operators import (
     activations,
     broadcast,
     convolutions,
+    coordinates,
     einsum,
     filling,
+    fixed_point,
     grids,
     image,
     indexing,
+    losses,
     math,
     nn,
     normalization,
@@ -367,6 +370,84 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "less than no batch": (
         lambda: indexing.gather_nd(A, I, -1),
         "gather_nd: batch_dims -1 for data of 2 and indices of 2 dimensions",
+    ),
+    "windows of too few axes": (
+        lambda: transform.sliding_window(A, 0, [2], [1]),
+        "sliding_window: window_shape [2] and strides [1], expected 2 numbers from 1 on for axes from 0 on",
+    ),
+    "windows that are too large": (
+        lambda: transform.sliding_window(A, 1, [4], [1]),
+        "sliding_window: windows [4] of a tensor of shape [2, 3]",
+    ),
+    "a grid of images": (
+        lambda: coordinates.meshgrid(A),
+        "meshgrid of float32[2, 3], expected vectors of one data type",
+    ),
+    "a grid of nothing": (lambda: coordinates.meshgrid(), "meshgrid of no tensor, expected vectors"),
+    "a grid in another order": (
+        lambda: coordinates.meshgrid(V, indexing="ji"),
+        "meshgrid: indexing 'ji', expected 'ij' or 'xy'",
+    ),
+    "a position in what": (
+        lambda: coordinates.unravel_index(I, te.placeholder((size,), "int32")),
+        "unravel_index: shape of shape [n], expected a vector of known length",
+    ),
+    "indices of no axis": (lambda: coordinates.adv_index(A), "adv_index: 0 indices of data of 2 dimensions"),
+    "indices that do not broadcast": (
+        lambda: coordinates.adv_index(A, te.placeholder((3,), "int32"), te.placeholder((2,), "int32")),
+        "adv_index: indices of shapes [[3], [2]], which do not broadcast",
+    ),
+    "a permutation of rows": (
+        lambda: coordinates.invert_permutation(I),
+        "invert_permutation: data of 2 dimensions, expected 1",
+    ),
+    "sparse matrices of values": (
+        lambda: coordinates.sparse_to_dense(I, A, te.placeholder(()), (2, 3)),
+        "sparse_to_dense: indices, values and default of 2, 2, 0 dimensions, expected at most 2, 1 and 0",
+    ),
+    "too few sparse values": (
+        lambda: coordinates.sparse_to_dense(I, te.placeholder((5,)), te.placeholder(()), (2, 3)),
+        "sparse_to_dense: values of shape [5] at 2 indices",
+    ),
+    "sparse indices of another length": (
+        lambda: coordinates.sparse_to_dense(I, te.placeholder(()), te.placeholder(()), (2, 3, 4, 5)),
+        "sparse_to_dense: indices of length 3, expected 4 for shape [2, 3, 4, 5]",
+    ),
+    "diagonals of another type": (
+        lambda: coordinates.matrix_set_diag(A, te.placeholder((2,), "int32")),
+        "matrix_set_diag: diagonals of int32 in data of float32[2, 3], expected matrices of one data type",
+    ),
+    "diagonals outside": (
+        lambda: coordinates.matrix_set_diag(A, te.placeholder((2,)), 1, 3),
+        "matrix_set_diag: diagonals 1 to 3 of matrices [2, 3]",
+    ),
+    "a diagonal too long": (
+        lambda: coordinates.matrix_set_diag(A, te.placeholder((3,))),
+        "matrix_set_diag: diagonal of shape [3], expected [2]",
+    ),
+    "fixed points of floats": (
+        lambda: fixed_point.fixed_point_multiply(A, 1, 0),
+        "fixed_point_multiply of float32, expected int32",
+    ),
+    "a shift too far": (
+        lambda: fixed_point.fixed_point_multiply(I, 1, 32),
+        "fixed_point_multiply: multiplier 1 and shift 32, expected 32 bits and -30 to 31",
+    ),
+    "a loss of other targets": (
+        lambda: losses.nll_loss(A, I, te.placeholder((3,))),
+        "nn.nll_loss: predictions, targets and weights of shapes [[2, 3], [2, 3], [3]], expected [N, C, ...], [N, ...]",
+    ),
+    "weights of another type": (
+        lambda: losses.nll_loss(A, te.placeholder((2,), "int32"), te.placeholder((3,), "float64")),
+        "nn.nll_loss: [3] weights of float64, expected float32 of classes",
+    ),
+    "a dilated matrix": (
+        lambda: image.dilation2d(A, X),
+        "image.dilation2d: data of float32[2, 3] and weight of shape [1, 3, 3, 3], expected numbers of 4 and 3",
+    ),
+    "a dilation of other channels": (
+        lambda: image.dilation2d(X, te.placeholder((5, 1, 1))),
+        "image.dilation2d: weights of 5 channels, data of 3",
     ),
     "sequences along their number": (
         lambda: indexing.reverse_sequence(A, I, 0),

@@ -28,8 +28,8 @@ def operators_page() -> str:
 
 
 def _row(operator: Operator) -> str:
-    operands = ", ".join(operator.operands)
-    name = f"`{operator.name}({'*' if operator.variadic else ''}{operands})`"
+    *fixed, last = operator.operands or ("",)
+    name = f"`{operator.name}({', '.join([*fixed, f'*{last}' if operator.variadic else last])})`"
     attributes = ", ".join(f"`{_attribute_text(attribute)}`" for attribute in operator.attributes)
     meaning = operator.summary.replace("|", "\\|")
     return f"| {name} | {attributes} | {operator.pattern.name.lower().replace('_', '-')} | {meaning} |\n"

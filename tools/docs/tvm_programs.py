@@ -33,8 +33,15 @@ MACHINES = {
     r"/tune_(network|relay)_(arm|mali|mobile_gpu)": "a phone or a board",
 }
 """The programs for another machine, by a pattern of their paths; they do not run."""
-PACKAGES = {r"/from_darknet": "darknet", r"/using_pipeline_executor": "cutlass"}
-"""The programs that need a library of another package without an import, by a pattern of their paths."""
+PACKAGES = {
+    r"/from_darknet": "darknet",
+    r"/using_pipeline_executor": "cutlass",
+    r"/bring_your_own_datatypes": "mxnet",
+    r"/optimize_llm": "torch",
+}
+"""The programs that need another package after their first statements, by a pattern of their paths: a library without
+an import; a model of mxnet; weights of a model, read by torch.
+"""
 _TUNERS = re.compile(r"\b(autotvm|auto_scheduler|meta_schedule|MetaSchedule\w*)\b")
 _LIBRARY = re.compile(r"\b(CUBLAS|CUDNN|CUTLASS) is not enabled")
 _NETWORK = re.compile(r"https?://|urlopen error|Name or service not known|ConnectionError|ProxyError")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....core.errors import UnsupportedError
+from ....operators import OPERATORS
 from ..annotation import MARKS
 from ..expr import Call, Constant, Expr, TupleGetItem, call
 from .rules import collapse, dtype, reshape_as, rule, shape, sizes, zeros_like
@@ -129,6 +130,18 @@ def _strided_slice(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [grad]
 
 
+@rule("sliding_window")
+def _sliding_window(node: Call, grad: Any) -> Sequence[Expr | None]:
+    (x,) = node.args
+    extents = sizes(x)
+    numbers = np.arange(prod(extents)).reshape(extents)
+    places = OPERATORS["sliding_window"].reference(numbers, **node.attrs).reshape(-1)
+    zeros = call("reshape", zeros_like(x), newshape=[-1])
+    flat = call("reshape", grad, newshape=[-1])
+    total = call("scatter_elements", zeros, Constant(np.ascontiguousarray(places)), flat, axis=0, reduction="add")
+    return [reshape_as(total, x)]
+
+
 @rule("take")
 def _take(node: Call, grad: Any) -> Sequence[Expr | None]:
     data, indices = node.args
@@ -159,6 +172,48 @@ def _gather_nd(node: Call, grad: Any) -> Sequence[Expr | None]:
     if node.attrs.batch_dims:  # pyright: ignore[reportAttributeAccessIssue]
         raise UnsupportedError("gradient of gather_nd with batch_dims")
     return [call("scatter_nd", zeros_like(data), indices, grad, mode="add"), None]
+
+
+@rule("adv_index")
+def _adv_index(node: Call, grad: Any) -> Sequence[Expr | None]:
+    data, *indices = node.args
+    rank = max(len(shape(each)) for each in indices)
+    common = list(sizes(node)[:rank])
+    rows = [call("broadcast_to", call("cast", each, dtype="int64"), shape=common) for each in indices]
+    return [call("scatter_nd", zeros_like(data), call("stack", *rows, axis=0), grad, mode="add"), *([None] * len(rows))]
+
+
+@rule("meshgrid")
+def _meshgrid(node: Call, grad: Any) -> Sequence[Expr | None]:
+    order = list(range(len(node.args)))
+    if node.attrs.indexing == "xy":  # pyright: ignore[reportAttributeAccessIssue]
+        order[:2] = order[1::-1]
+    results: list[Expr | None] = []
+    for number, (part, operand) in enumerate(zip(grad, node.args, strict=True)):
+        others = [axis for axis in order if order.index(axis) != order.index(number)]
+        total = part if part is None or not others else call("sum", part, axis=[order.index(n) for n in others])
+        results.append(None if total is None else reshape_as(total, operand))
+    return results
+
+
+@rule("matrix_set_diag")
+def _matrix_set_diag(node: Call, grad: Any) -> Sequence[Expr | None]:
+    """The gradient of the diagonal has zeros at the ends of the rows of shorter diagonals."""
+    data, diagonal = node.args
+    *outer, rows, columns = sizes(data)
+    places = np.arange(1, rows * columns + 1).reshape(rows, columns)
+    counted = sizes(diagonal)[len(outer) :]
+    where = np.zeros(counted, "int64")
+    numbers = np.arange(1, where.size + 1).reshape(counted)
+    sources = OPERATORS["matrix_set_diag"].reference(np.zeros_like(places), numbers, **node.attrs)
+    for r, c in np.ndindex(rows, columns):
+        if sources[r, c]:
+            where.flat[sources[r, c] - 1] = places[r, c]
+    flat = call("reshape", grad, newshape=[*outer, rows * columns])
+    taken = call("take", flat, Constant(np.maximum(where.reshape(-1) - 1, 0)), axis=-1)
+    inside = call("cast", Constant(where > 0), dtype=dtype(data))
+    own = call("multiply", call("reshape", taken, newshape=[*outer, *counted]), inside)
+    return [call("matrix_set_diag", grad, zeros_like(diagonal), **node.attrs), own]
 
 
 # Shapes and data types of other tensors

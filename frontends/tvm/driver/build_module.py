@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from ....backends.build import build as _build
+from ....backends.cuda.opencl import opencl_source
 from ....backends.cuda.program import DeviceProgram
 from ....backends.devices import BenchmarkResult, Device
 from ....backends.runtime.program import CompiledFunction, Program
@@ -62,6 +63,25 @@ class KernelText:
     """The source of kernels in a file that `DeviceModule.save` has written."""
 
     text: str
+
+
+class OpenCLKernels(DeviceModule):
+    """Kernels as OpenCL C, for a program of the user's to compile."""
+
+    type_key = "opencl"
+
+    def __init__(self, text: str):
+        self._text = text
+
+    def get_source(self, fmt: str = "") -> str:
+        """The source of the kernels. fmt: "cl", the default. OptionError for another format."""
+        if fmt not in ("", "cl"):
+            raise OptionError(f"source format {fmt!r}, expected cl")
+        return self._text
+
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the source of the kernels. fmt: the format, `cl`; by default the ending of the name."""
+        _save(self, file_name, fmt, ("cl",))
 
 
 class OperatorModule:
@@ -155,6 +175,25 @@ class OperatorModule:
         the path, OSError.
         """
         self._program.export(file_name)
+
+
+class OpenCLModule(OperatorModule):
+    """Functions for an OpenCL device, of which the kernels exist as source. UnsupportedError for every other use."""
+
+    def __init__(self, text: str):
+        self._kernels = OpenCLKernels(text)
+
+    @property
+    def imported_modules(self) -> list[DeviceModule]:
+        """The kernels."""
+        return [self._kernels]
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_program":
+            raise UnsupportedError(
+                "target opencl: the kernels exist as source only, expected target cuda or llvm to run"
+            )
+        raise AttributeError(f"OpenCLModule has no attribute {name!r}")
 
 
 def _save(
@@ -310,8 +349,8 @@ def build(
     """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
     args, name, binds: as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,
-    `cuda` for a GPU; by default the current target.  target_host: the target of the host's code, `llvm`.  runtime: the
-    default of TVM only.
+    `cuda` for a GPU, `opencl` for the source of kernels alone; by default the current target.  target_host: the target
+    of the host's code, `llvm`.  runtime: the default of TVM only.
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
     as `lower` shows it; where the context adds no passes to the lowering, functions without a
@@ -328,7 +367,10 @@ def build(
         mod = lower(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
     else:
         mod = _program(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
-    return OperatorModule(_build(lower_intrinsics(mod, chosen.kind.name), chosen.compiled), _symbols(mod))
+    ready = lower_intrinsics(mod, chosen.kind.name)
+    if chosen.kind.name == "opencl":
+        return OpenCLModule(opencl_source(ready))
+    return OperatorModule(_build(ready, chosen.compiled), _symbols(mod))
 
 
 def _symbols(mod: Module) -> dict[str, str]:

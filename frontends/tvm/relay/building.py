@@ -132,11 +132,14 @@ def optimize(
 
 def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> Any:
     """A function with parameters replaced by arrays, by name; for a module, a module with those of `main` replaced.
-    ArgumentError as for `build`.
+    ArgumentError as for `build`; of a program that is no graph, the types of the arrays are not checked.
     """
-    mod = _bind(func, params)
     if not isinstance(func, Function):
+        mod = _bind(func, params)
         return IRModule(mod.op, mod.constants)
+    program = IRModule.from_expr(func)
+    if program.has_operations:
+        _bind(program, params)
     named = {name: [each for each in func.params if each.name_hint == name] for name in params}
     for name, found in named.items():
         if len(found) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....core.errors import OptionError
@@ -63,3 +64,15 @@ def called_functions(func: Any) -> list[str]:
     nodes = post_order(func) if isinstance(func, Function) else ()
     callees = [node.op for node in nodes if isinstance(node, FunctionCall)]
     return [callee.name_hint for callee in callees if isinstance(callee, GlobalVar)]
+
+
+def used_functions(functions: Mapping[str, Function], entries: Sequence[str]) -> set[str]:
+    """The names of the functions that some functions call or use as values, also through others; with these."""
+    used, todo = set[str](), [name for name in entries if name in functions]
+    while todo:
+        name = todo.pop()
+        if name not in used:
+            used.add(name)
+            names = [each.name_hint for each in post_order(functions[name]) if isinstance(each, GlobalVar)]
+            todo += [each for each in names if each in functions]
+    return used

@@ -30,7 +30,9 @@ from . import casts, normal_forms, parallel
 from .altered_layouts import alter_layouts
 from .atrous import flatten_atrous
 from .bias import canonicalize_bias
+from .call_graph import used_functions
 from .common_subexpressions import share_subexpressions
+from .dynamic import make_static
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .folding import fold_constants, simplify_inference
 from .inlining import Inliner, defuse, inline_functions, names_with
@@ -117,6 +119,36 @@ def FoldConstantExpr(expr: Expr, mod: IRModule, fold_qnn: bool = False) -> Expr:
     """The expression in which expressions of constants are constants. mod: the module that the expression is part of,
     which is ignored: expressions name no functions of it."""
     return fold_constants(expr, fold_qnn)
+
+
+def DynamicToStatic() -> FunctionalPass:
+    """Replaces attributes that are known at run time by numbers where constants and known shapes determine them."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        if mod.has_operations:
+            return mod
+        result = IRModule()
+        result.type_definitions |= mod.type_definitions
+        result.add_graphs(make_static({name: each for name, each in mod.items() if isinstance(each, Function)}))
+        return result
+
+    return FunctionalPass(run, PassInfo(2, "DynamicToStatic"))
+
+
+def RemoveUnusedFunctions(entry_functions: Sequence[str] = ("main",)) -> FunctionalPass:
+    """Removes the functions that no function of some names calls or uses, also through others."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
+        kept = used_functions(functions, entry_functions)
+        if len(kept) == len(functions):
+            return mod
+        result = IRModule({name: each for name, each in mod.items() if name not in functions})
+        result.type_definitions |= mod.type_definitions
+        result.add_graphs({name: functions[name] for name in functions if name in kept})
+        return result
+
+    return FunctionalPass(run, PassInfo(1, "RemoveUnusedFunctions"))
 
 
 def SimplifyInference() -> FunctionalPass:

@@ -8,8 +8,9 @@ from typing import Any
 from ....core.errors import UnsupportedError
 from ....expressions.errors import TeError
 from ....expressions.tensor import Tensor
+from ....operators import coordinates, indexing, layouts, scans, sorting, transform
 from ....operators import einsum as _einsum
-from ....operators import indexing, scans, sorting, transform
+from ....operators import math as _math
 from ....operators.axes import Axes
 from ....operators.broadcast import (
     add,
@@ -37,10 +38,15 @@ from ....operators.broadcast import (
     right_shift,
     subtract,
 )
+from ....operators.coordinates import invert_permutation, unravel_index
 from ....operators.filling import arange as _arange
 from ....operators.filling import full as _full
 from ....operators.filling import full_like, trilu
+from ....operators.fixed_point import fixed_point_multiply
 from ....operators.indexing import gather_nd, reverse_sequence, scatter_elements, scatter_nd, sequence_mask
+from ....operators.like import collapse_sum_to as collapse_sum
+from ....operators.like import ndarray_size
+from ....operators.like import shape_of as shape
 from ....operators.math import (
     abs,
     acos,
@@ -88,6 +94,7 @@ from ....operators.transform import (
     one_hot,
     repeat,
     reshape,
+    sliding_window,
     split,
     squeeze,
     tile,
@@ -104,6 +111,7 @@ __all__ = [
     "acos",
     "acosh",
     "add",
+    "adv_index",
     "all",
     "any",
     "arange",
@@ -122,12 +130,14 @@ __all__ = [
     "cast",
     "ceil",
     "clip",
+    "collapse_sum",
     "concatenate",
     "cos",
     "cosh",
     "cuda",
     "cumprod",
     "cumsum",
+    "div",
     "divide",
     "einsum",
     "elemwise_sum",
@@ -135,6 +145,7 @@ __all__ = [
     "erf",
     "exp",
     "expand_dims",
+    "fixed_point_multiply",
     "flip",
     "floor",
     "floor_divide",
@@ -150,9 +161,11 @@ __all__ = [
     "greater_equal",
     "identity",
     "image",
+    "invert_permutation",
     "isfinite",
     "isinf",
     "isnan",
+    "layout_transform",
     "left_shift",
     "less",
     "less_equal",
@@ -163,18 +176,23 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "matmul",
+    "matrix_set_diag",
     "max",
     "maximum",
+    "meshgrid",
     "min",
     "minimum",
     "mod",
     "multiply",
+    "ndarray_size",
     "negative",
     "nn",
     "not_equal",
     "one_hot",
     "power",
     "prod",
+    "reinterpret",
     "repeat",
     "reshape",
     "reverse_sequence",
@@ -185,11 +203,14 @@ __all__ = [
     "scatter_nd",
     "searchsorted",
     "sequence_mask",
+    "shape",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "sliding_window",
     "sort",
+    "sparse_to_dense",
     "split",
     "sqrt",
     "squeeze",
@@ -201,12 +222,14 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "tensordot",
     "testing",
     "tile",
     "topk",
     "transpose",
     "trilu",
     "trunc",
+    "unravel_index",
     "util",
     "utils",
     "where",
@@ -284,6 +307,31 @@ def gather(data: Tensor, axis: int, indices: Tensor) -> Tensor:
     return indexing.gather(data, indices, axis)
 
 
+def adv_index(data: Tensor, indices: Sequence[Tensor]) -> Tensor:
+    """The elements, or slices, of `data` at the indices in tensors whose shapes broadcast."""
+    return coordinates.adv_index(data, *indices)
+
+
+def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
+    """The coordinates of the points of a grid, a tensor for each axis."""
+    return coordinates.meshgrid(*a_tuple, indexing=indexing)
+
+
+def sparse_to_dense(
+    sparse_indices: Tensor, output_shape: Sequence[int], sparse_values: Tensor, default_value: float = 0
+) -> Tensor:
+    """A tensor with values at some indices, and one number elsewhere."""
+    rest = _full(default_value, (), sparse_values.dtype)
+    return coordinates.sparse_to_dense(sparse_indices, sparse_values, rest, output_shape)
+
+
+def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT") -> Tensor:
+    """Matrices in which a diagonal, or the diagonals from `k[0]` to `k[1]`, are replaced."""
+    first, last = (k, k) if isinstance(k, int) else (k[0], k[-1])
+    sides = align.startswith("RIGHT"), align.endswith("RIGHT")
+    return coordinates.matrix_set_diag(data, diagonal, first, last, *sides)
+
+
 # Orders
 
 
@@ -327,6 +375,41 @@ def einsum(subscripts: str, *operand: Tensor) -> Tensor:
 
 
 floordiv, floormod = floor_divide, floor_mod
+div = divide
+
+
+def matmul(a: Tensor, b: Tensor, transp_a: bool = False, transp_b: bool = False) -> Tensor:
+    """The product of two matrices, each perhaps transposed."""
+    return nn.matmul(a, b, transp_a, transp_b)
+
+
+def tensordot(a: Tensor, b: Tensor, axes: int | Sequence[int] | Sequence[Sequence[int]]) -> Tensor:
+    """The sums of products over some axes of two tensors, which the others of both follow.
+
+    axes: the number of last axes of `a` and first axes of `b`, or the axis of each, or the axes of each.
+    """
+    if isinstance(axes, int):
+        pairs = [(a.ndim - axes + n, n) for n in range(axes)]
+    else:
+        ours, theirs = ([each] if isinstance(each, int) else list(each) for each in axes)
+        pairs = [(m % a.ndim, n % b.ndim) for m, n in zip(ours, theirs, strict=True)]
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    left = [next(letters) for _ in range(a.ndim)]
+    summed = {n: left[m] for m, n in pairs}
+    right = [summed.get(n) or next(letters) for n in range(b.ndim)]
+    rest = [each for each in (*left, *right) if each not in summed.values()]
+    return einsum(f"{''.join(left)},{''.join(right)}->{''.join(rest)}", a, b)
+
+
+def reinterpret(x: Tensor, dtype: str) -> Tensor:
+    """The bits of each element as another data type of the same width."""
+    return _math.reinterpret(x, dtype)
+
+
+def layout_transform(array: Tensor, src_layout: str, dst_layout: str, schedule_rule: str = "None") -> Tensor:
+    """A tensor with its axes in another order, or in blocks (`NCHW` to `NCHW4c`). schedule_rule: ignored; names a
+    tuner's rule."""
+    return layouts.layout_transform(array, src_layout, dst_layout)
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:

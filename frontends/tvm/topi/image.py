@@ -9,7 +9,7 @@ from ....operators import image
 from ....operators.grids import affine_grid, grid_sample
 from ....operators.windows import Window
 
-__all__ = ["affine_grid", "grid_sample", "resize1d", "resize2d", "resize3d"]
+__all__ = ["affine_grid", "dilation2d_nchw", "dilation2d_nhwc", "grid_sample", "resize1d", "resize2d", "resize3d"]
 
 
 def _resize(resize_data: Callable[..., Tensor], usual: str):
@@ -37,3 +37,17 @@ def _resize(resize_data: Callable[..., Tensor], usual: str):
 resize1d = _resize(image.resize1d, "NCW")
 resize2d = _resize(image.resize2d, "NCHW")
 resize3d = _resize(image.resize3d, "NCDHW")
+
+
+def dilation2d_nchw(
+    input: Tensor, filter: Tensor, stride: Window, padding: Window, dilations: Window, out_dtype: str | None = None
+) -> Tensor:
+    """The greatest sum of an element and a weight in windows of an image in the layout NCHW."""
+    return image.dilation2d(input, filter, stride, padding, dilations, "NCHW", "IHW", out_dtype or "")
+
+
+def dilation2d_nhwc(
+    input: Tensor, filter: Tensor, stride: Window, padding: Window, dilations: Window, out_dtype: str | None = None
+) -> Tensor:
+    """The greatest sum of an element and a weight in windows of an image in the layout NHWC."""
+    return image.dilation2d(input, filter, stride, padding, dilations, "NHWC", "HWI", out_dtype or "")

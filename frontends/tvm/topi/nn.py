@@ -15,6 +15,7 @@ from ....operators.activations import leaky_relu, prelu, relu
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
 from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
+from ....operators.losses import nll_loss
 from ....operators.nn import log_softmax, matmul, softmax
 from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.windows import Window, each_dimension
@@ -62,6 +63,7 @@ __all__ = [
     "lrn",
     "matmul",
     "mirror_pad",
+    "nll_loss",
     "pad",
     "pool1d",
     "pool2d",

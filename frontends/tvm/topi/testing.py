@@ -292,6 +292,20 @@ def sequence_mask(data: Array, valid_length: Array, mask_value: float, axis: int
     return _reference("sequence_mask", data, valid_length, mask_value=mask_value, axis=axis)
 
 
+def matrix_set_diag(input_np: Array, diagonal: Array, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT") -> Array:
+    """`matrix_set_diag`."""
+    first, last = (k, k) if isinstance(k, int) else (k[0], k[-1])
+    sides = {"super_diag_right_align": align.startswith("RIGHT"), "sub_diag_right_align": align.endswith("RIGHT")}
+    return _reference("matrix_set_diag", input_np, diagonal, k1=first, k2=last, **sides)
+
+
+def nll_loss(
+    predictions: Array, targets: Array, weights: Array, reduction: str = "mean", ignore_index: int = -100
+) -> Array:
+    """`nn.nll_loss`."""
+    return _reference("nn.nll_loss", predictions, targets, weights, reduction=reduction, ignore_index=ignore_index)
+
+
 def searchsorted_ref(sorted_sequence: Array, values: Array, right: bool, out_dtype: str) -> Array:
     """`searchsorted`."""
     return _reference("searchsorted", sorted_sequence, values, right=right, dtype=out_dtype)

@@ -81,7 +81,29 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., list[Any]]]] = {
             op.strided_slice(x, [0, 0], [2, 3], [1, 2]), op.strided_slice(x, [1, 2], [-3, -4], [-1, -1]),
             op.take(x, INDICES, 1), op.take(x, INDICES), op.gather(x, 1, INDICES),
             op.gather_nd(x, relay.const(ROWS)),
-            nn.batch_flatten(x), nn.dropout(x),
+            nn.batch_flatten(x), nn.dropout(x), op.sliding_window(x * x, 0, [2, 2], [1, 1]),
+            op.sliding_window(x, -1, [1], [2]),
+        ],
+    ),
+    "coordinates": (
+        [X, Y],
+        lambda x, y: [
+            op.adv_index([x, INDICES - relay.const(1), relay.const(np.array([[2], [0]], "int32"))]),
+            op.adv_index([x * x, relay.const(np.array([1, 1, 0], "int32"))]),
+            *op.meshgrid([y * y, y]), *op.meshgrid([y, op.sum(x), y * y], "xy"),
+            op.matrix_set_diag(x * x, op.strided_slice(y, [0], [2])) * x,
+            op.matrix_set_diag(x, op.stack([z := op.strided_slice(y, [0], [2]), z * z, z]), (-1, 1), "LEFT_RIGHT") * x,
+        ],
+    ),
+    "losses": (
+        [(3, 4), (2, 4, 2), (4,)],
+        lambda x, v, w: [
+            each
+            for reduction in ("mean", "sum", "none")
+            for each in (
+                nn.nll_loss(x, relay.const(np.array([1, 3, 2], "int32")), w, reduction, 2),
+                nn.nll_loss(v * v, relay.const(np.array([[1, -1], [0, 9]], "int32")), w, reduction),
+            )
         ],
     ),
     "likes": (

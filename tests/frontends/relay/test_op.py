@@ -57,6 +57,26 @@ def softmax(values: np.ndarray) -> np.ndarray:
         (lambda: relay.take(x(), relay.const([2, 0]), 1), X[:, [2, 0]]),
         (lambda: relay.gather(x(), 1, relay.zeros((2, 1, 4), "int32")), X[:, :1]),
         (lambda: relay.gather_nd(x(), relay.const([[0, 1], [2, 0]]), index_rank=2), X[[0, 1], [2, 0]]),
+        (lambda: relay.adv_index([x(), relay.const([[1], [0]]), relay.const([2, 0])]), X[[[1], [0]], [2, 0]]),
+        (
+            lambda: relay.meshgrid([relay.const([1, 2]), relay.const([3, 4, 5])], "xy")[1],
+            np.array([[3, 3], [4, 4], [5, 5]]),
+        ),
+        (lambda: relay.unravel_index(relay.const([22, 41]), relay.const([7, 6])), np.array([[3, 6], [4, 5]])),
+        (lambda: relay.invert_permutation(relay.const([3, 0, 2, 1])), np.array([1, 3, 2, 0])),
+        (
+            lambda: relay.sparse_to_dense(
+                relay.const([[0, 1], [2, 0]]), (3, 2), relay.const([1.5, 2.5]), relay.const(9.0)
+            ),
+            np.array([[9, 1.5], [9, 9], [2.5, 9]]),
+        ),
+        (
+            lambda: relay.matrix_set_diag(
+                relay.zeros((2, 3), "int32"), relay.const([[0, 1], [2, 3]]), (0, 1), "RIGHT_LEFT"
+            ),
+            np.array([[2, 0, 0], [0, 3, 1]]),
+        ),
+        (lambda: relay.fixed_point_multiply(relay.const([13, -13]), 1073741824, -1), np.array([3, -3])),
         (lambda: relay.sort(x(), 1, 0), -np.sort(-X, 1)),
         (lambda: relay.argsort(x(), 1, False, "int64"), np.argsort(-X, 1, "stable")),
         (lambda: relay.topk(x(), 2, -1, "values", False), -np.sort(-X)[..., :2]),

@@ -233,3 +233,47 @@ def test_gradients_of_pools_agree_with_those_of_numpy(pool: str, ceil: bool, who
     np.testing.assert_allclose(grad.numpy(), expected, 1e-5)
     pooled = tvm.topi.testing.poolnd_python(data, (3, 2), (2, 2), (1, 1), (1, 0), (1, 0), pool, whole, ceil)
     np.testing.assert_allclose(result.numpy(), pooled, 1e-5)
+
+
+def test_attributes_that_shapes_determine_become_numbers() -> None:
+    x, y = relay.var("x", shape=(2, 3, 4)), relay.var("y", shape=(8, 3))
+    twice = relay.reshape(relay.reshape(x, relay.shape_of(y)), relay.shape_of(x))
+    mod = tvm.IRModule.from_expr(relay.Function([x, y], twice))
+    assert not mod.has_operations
+    static = relay.transform.DynamicToStatic()(mod)
+    assert static.has_operations
+    assert "reshape(%0, newshape=[2, 3, 4])" in static.astext()
+    assert relay.transform.DynamicToStatic()(static) is static
+
+
+def test_an_attribute_of_a_parameter_becomes_a_number_once_it_is_bound() -> None:
+    x, k = relay.var("x", shape=(5, 9)), relay.var("k", shape=(), dtype="int32")
+    func = relay.Function([x, k], relay.topk(x, k, ret_type="values"))
+    mod = tvm.IRModule.from_expr(func)
+    assert "dyn.topk" in transform.DynamicToStatic()(mod).astext()
+    mod["main"] = relay.build_module.bind_params_by_name(func, {"k": np.array(2, "int32")})
+    result = relay.transform.DynamicToStatic()(mod)
+    assert result["main"].body.attrs.k == 2
+    data = np.random.default_rng(0).random((5, 9), "float32")
+    got = relay.create_executor(mod=result).evaluate()(data)
+    np.testing.assert_array_equal(got.numpy(), -np.sort(-data)[:, :2])
+
+
+def test_the_sizes_of_a_slice_between_unknown_ends_are_unknown() -> None:
+    x, begin, end = relay.var("x", shape=(3, 4)), *(relay.var(name, shape=(2,), dtype="int32") for name in ("b", "e"))
+    func = relay.Function([x, begin, end], relay.strided_slice(x, begin, end))
+    typed = relay.transform.InferType()(tvm.IRModule.from_expr(func))["main"]
+    assert not any(isinstance(size, int) for size in typed.body.checked_type.shape)
+
+
+def test_functions_that_nothing_uses_are_removed() -> None:
+    mod = tvm.IRModule()
+    names = {name: relay.GlobalVar(name) for name in ("main", "used", "below", "other")}
+    mod[names["below"]] = relay.Function([a := x(2)], relay.exp(a))
+    mod[names["used"]] = relay.Function([a := x(2)], names["below"](a))
+    mod[names["other"]] = relay.Function([a := x(2)], relay.log(a))
+    mod[names["main"]] = relay.Function([a := x(2)], names["used"](a))
+    assert set(transform.RemoveUnusedFunctions()(mod).functions) == {"main", "used", "below"}
+    assert set(transform.RemoveUnusedFunctions(["other", "below"])(mod).functions) == {"other", "below"}
+    everything = transform.RemoveUnusedFunctions(["main", "other"])(mod)
+    assert everything is mod

@@ -53,6 +53,38 @@ def test_elements_that_are_taken() -> None:
     np.testing.assert_array_equal(made, X[[2, 2]])
 
 
+def test_coordinates_and_windows() -> None:
+    A = given()
+    rows, columns = (te.placeholder((2,), "int32", name=name) for name in "IJ")
+    places = (rows, np.array([2, 0], "int32")), (columns, np.array([1, 3], "int32"))
+    np.testing.assert_array_equal(run(topi.adv_index(A[0], [rows, columns]), A, *places), X[[2, 0], [1, 3]])
+    np.testing.assert_array_equal(run(topi.meshgrid([rows, columns], "ij")[1], *places), [[1, 3], [1, 3]])
+    dense = run(topi.sparse_to_dense(rows, [4], columns, 7), *places)
+    np.testing.assert_array_equal(dense, [3, 7, 1, 7])
+    diagonal = te.placeholder((3,), name="D"), np.array([8, 9, 7], "float32")
+    made = run(topi.matrix_set_diag(A[0], diagonal[0], 1), A, diagonal)
+    np.testing.assert_array_equal(made, topi.testing.matrix_set_diag(X, diagonal[1], 1))
+    assert made[1, 2] == 9
+    np.testing.assert_array_equal(run(topi.sliding_window(A[0], 1, [2], [2]), A), X.reshape(3, 2, 2))
+    weight = te.placeholder((1, 2, 2), name="W"), np.ones((1, 2, 2), "float32")
+    image = te.placeholder((1, 1, 3, 4), name="A"), X[None, None]
+    made = run(topi.image.dilation2d_nchw(image[0], weight[0], 1, 0, 1), image, weight)
+    np.testing.assert_array_equal(made[0, 0], X[1:, 1:] + 1)
+
+
+def test_products_and_shapes() -> None:
+    A, B = given(), (te.placeholder((3, 4), name="B"), X[::-1].copy())
+    np.testing.assert_array_equal(run(topi.matmul(A[0], B[0], True), A, B), X.T @ X[::-1])
+    np.testing.assert_array_equal(run(topi.tensordot(A[0], B[0], [1, 1]), A, B), X @ X[::-1].T)
+    np.testing.assert_array_equal(run(topi.tensordot(A[0], B[0], [[0, 1], [0, 1]]), A, B), np.vdot(X, X[::-1]))
+    T = te.placeholder((4, 2), name="T"), np.ones((4, 2), "float32")
+    np.testing.assert_array_equal(run(topi.tensordot(A[0], T[0], 1), A, T), X @ T[1])
+    np.testing.assert_array_equal(run(topi.layout_transform(A[0], "AB", "BA"), A), X.T)
+    np.testing.assert_array_equal(run(topi.shape(A[0], "int64"), A), [3, 4])
+    assert run(topi.ndarray_size(A[0]), A).item() == 12
+    np.testing.assert_array_equal(run(topi.reinterpret(A[0], "int32"), A), X.view("int32"))
+
+
 def test_what_is_not_there_says_so() -> None:
     A, counts = te.placeholder((3, 4)), te.placeholder((3,), "int32")
     with pytest.raises(UnsupportedError, match="argsort with valid_count is not supported yet"):

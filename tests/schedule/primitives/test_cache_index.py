@@ -26,6 +26,15 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((16,), "float32")):
             )
 """
 
+PARTS = """
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    for i in range(16):
+        with T.block("B"):
+            vi = T.axis.spatial(16, i)
+            B[vi] = A[vi // 3 * 2] + A[vi // 3 * 2 + 1] + A[vi // 3]
+"""
+
 IN_BLOCK = """
 @T.prim_func
 def main(n: T.int32, d: T.int32, A: T.Buffer((64,), "float32"), C: T.Buffer((64,), "float32")):
@@ -112,3 +121,9 @@ def test_nothing_to_compute_and_errors() -> None:
         with pytest.raises(ScheduleError, match=reason):
             attempt()
     assert sch.mod.script() == before
+
+
+def test_an_expression_inside_of_a_cached_one_does_not_count() -> None:
+    text = body_text(apply_steps(PARTS, "assert len(sch.cache_index('B', 'global', 2)) == 1"))
+    assert "index_var_0[v0] = v0 // 3 * 2" in text
+    assert "B[vi] = A[index_var_0[vi]] + A[index_var_0[vi] + 1] + A[vi // 3]" in text

@@ -116,3 +116,49 @@ def test_a_parallel_loop_does_not_roll() -> None:
 )
 def test_buffers_that_cannot_roll_are_refused(text: str, steps: str, attempt: str, reason: str) -> None:
     assert reason in str(refusal_of(text, steps, attempt))
+
+
+POOLS = """
+@T.prim_func
+def main(A: T.Buffer((9, 9, 2), "int8"), C: T.Buffer((5, 5, 2), "int8")):
+    B = T.alloc_buffer((7, 7, 2), "int8")
+    for i, j, c, k, l in T.grid(7, 7, 2, 3, 3):
+        with T.block("B"):
+            vi, vj, vc, vk, vl = T.axis.remap("SSSRR", [i, j, c, k, l])
+            with T.init():
+                B[vi, vj, vc] = T.int8(-128)
+            B[vi, vj, vc] = T.max(B[vi, vj, vc], A[vi + vk, vj + vl, vc])
+    for i, j, c, k, l in T.grid(5, 5, 2, 3, 3):
+        with T.block("C"):
+            vi, vj, vc, vk, vl = T.axis.remap("SSSRR", [i, j, c, k, l])
+            with T.init():
+                C[vi, vj, vc] = T.int8(-128)
+            C[vi, vj, vc] = T.max(C[vi, vj, vc], B[vi + vk, vj + vl, vc])
+"""
+BEHIND = """
+@T.prim_func
+def main(A: T.Buffer((12,), "int32"), C: T.Buffer((4,), "int32")):
+    B = T.alloc_buffer((12,), "int32")
+    for i in range(4):
+        for j in range(4):
+            with T.block("B"):
+                vi = T.axis.spatial(12, i * 2 + j)
+                B[vi] = A[vi] * 2
+        with T.block("C"):
+            vi = T.axis.spatial(4, i)
+            if vi > 0:
+                C[vi] = B[vi * 2 - 1]
+"""
+
+
+@pytest.mark.parametrize("tile", [2, 3])
+def test_windows_in_two_dimensions_roll(tile: int) -> None:
+    steps = f"i, j, c, k, l = sch.get_loops('C')\ni_0, i_1 = sch.split(i, [None, {tile}])\n"
+    steps += f"j_0, j_1 = sch.split(j, [None, {tile}])\nsch.reorder(i_0, j_0, i_1, j_1, c)\nsch.compute_at('B', j_0)\n"
+    text = body_text(apply_steps(POOLS, f"{steps}sch.rolling_buffer('B', 0)", target="llvm"))
+    assert f'B = T.alloc_buffer(({tile + 2}, 7, 2), "int8")' in text
+
+
+def test_an_element_that_is_read_behind_its_region_is_lost() -> None:
+    error = str(refusal_of(BEHIND, "", "sch.rolling_buffer('B', 0)"))
+    assert "B[1] is read by block C at (vi=1) as block B writes it at (vi=5), not as block B does at (vi=1)" in error

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from .sampling import ALL, FLOATS, INTEGERS, NUMBERS, SHAPES, Array, Draw, Sample, any_axis, numbers
 
 
-def _indices(draw: Draw, shape: Sequence[int]) -> Array:
+def random_indices(draw: Draw, shape: Sequence[int]) -> Array:
     """Random indices, negative and out-of-range indices among them."""
     far = draw(st.sampled_from((2, 9)))
     return numbers(draw, shape, draw(st.sampled_from(INTEGERS)), -far, far)
@@ -26,7 +26,7 @@ def _part(draw: Draw, shape: Sequence[int], axis: int, longest: int) -> list[int
 def gather_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(ALL)))
     axis = any_axis(draw, data.ndim)
-    return Sample([data, _indices(draw, _part(draw, data.shape, axis, 9))], {"axis": axis})
+    return Sample([data, random_indices(draw, _part(draw, data.shape, axis, 9))], {"axis": axis})
 
 
 @st.composite
@@ -34,7 +34,7 @@ def gather_nd_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)))
     batch = draw(st.integers(0, data.ndim))
     count = draw(st.integers(0, data.ndim - batch))
-    return Sample([data, _indices(draw, [count, *data.shape[:batch], *draw(SHAPES)[:2]])], {"batch_dims": batch})
+    return Sample([data, random_indices(draw, [count, *data.shape[:batch], *draw(SHAPES)[:2]])], {"batch_dims": batch})
 
 
 def _mode(draw: Draw, *more: str) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def scatter_samples(draw: Draw) -> Sample:
     bound = 1 if mode == "mul" else 8
     data = numbers(draw, draw(SHAPES.filter(bool)), dtype, -bound, bound)
     axis = any_axis(draw, data.ndim)
-    indices = _indices(draw, _part(draw, data.shape, axis, 80))
+    indices = random_indices(draw, _part(draw, data.shape, axis, 80))
     return Sample(
         [data, indices, numbers(draw, indices.shape, dtype, -bound, bound)], {"axis": axis, "reduction": mode}
     )
@@ -63,14 +63,14 @@ def scatter_nd_samples(draw: Draw) -> Sample:
     count = draw(st.integers(0, data.ndim))
     rows = draw(st.one_of(SHAPES.map(lambda shape: shape[:2]), st.just((90,)), st.just((5, 20))))
     updates = numbers(draw, (*rows, *data.shape[count:]), dtype, -bound, bound)
-    return Sample([data, _indices(draw, (count, *rows)), updates], {"mode": mode})
+    return Sample([data, random_indices(draw, (count, *rows)), updates], {"mode": mode})
 
 
 @st.composite
 def reverse_sequence_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(lambda shape: len(shape) > 1)), draw(st.sampled_from(ALL)))
     along, batch = draw(st.permutations(range(data.ndim)))[:2]
-    lengths = _indices(draw, (data.shape[batch],))
+    lengths = random_indices(draw, (data.shape[batch],))
     return Sample([data, lengths], {"seq_axis": along - draw(st.sampled_from((0, data.ndim))), "batch_axis": batch})
 
 
@@ -79,7 +79,7 @@ def sequence_mask_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(lambda shape: len(shape) > 1)), draw(st.sampled_from(NUMBERS)))
     axis = draw(st.integers(0, 1))
     return Sample(
-        [data, _indices(draw, (data.shape[1 - axis],))], {"mask_value": draw(st.integers(0, 3)), "axis": axis}
+        [data, random_indices(draw, (data.shape[1 - axis],))], {"mask_value": draw(st.integers(0, 3)), "axis": axis}
     )
 
 

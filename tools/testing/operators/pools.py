@@ -49,7 +49,22 @@ def adaptive_pools(draw: Draw, rank: int) -> Sample:
     return Sample([change_layout(data, f"NC{image}", layout)], attributes)
 
 
+@st.composite
+def dilations(draw: Draw) -> Sample:
+    """An image, and weights whose window fits into it."""
+    dtype = draw(st.sampled_from(("float32", "float64", "int32", "uint8")))
+    sizes, far, channels = [draw(st.integers(1, 3)) for _ in range(2)], draw(st.integers(1, 2)), draw(st.integers(1, 3))
+    extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
+    layout, kernel = any_layout(draw, "NCHW"), any_layout(draw, "IHW")
+    data = numbers(draw, (draw(st.integers(0, 2)), channels, *extents), dtype)
+    weight = numbers(draw, (channels, *sizes), dtype)
+    attributes = {"strides": draw(st.integers(1, 3)), "padding": any_padding(draw, 2, 2), "dilations": far}
+    attributes |= {"data_layout": layout, "kernel_layout": kernel, "out_dtype": draw(st.sampled_from(("", "float64")))}
+    return Sample([change_layout(data, "NCHW", layout), change_layout(weight, "IHW", kernel)], attributes)
+
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "image.dilation2d": dilations(),
     **{f"nn.{kind}_pool{rank}d": pools(rank, kind == "avg") for kind in ("max", "avg") for rank in (1, 2, 3)},
     **{f"nn.max_pool{rank}d_with_places": pools(rank, False) for rank in (1, 2, 3)},
     **{f"nn.global_{kind}_pool{rank}d": images(rank) for kind in ("max", "avg") for rank in (1, 2, 3)},

@@ -122,6 +122,13 @@ def one_hot_samples(draw: Draw) -> Sample:
     return Sample([indices], attributes | {"axis": any_axis(draw, indices.ndim + 1), "dtype": dtype})
 
 
+def _windows(draw: Draw, data: Array) -> dict[str, Any]:
+    first = draw(st.integers(0, data.ndim - 1))
+    sizes = [draw(st.integers(1, extent)) for extent in data.shape[first:]]
+    axis = first - draw(st.sampled_from((0, data.ndim)))
+    return {"axis": axis, "window_shape": sizes, "strides": [draw(st.integers(1, 3)) for _ in sizes]}
+
+
 # Neural networks
 
 
@@ -146,6 +153,7 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     ),
     "tile": tensor_samples(lambda draw, data: {"reps": draw(st.lists(st.integers(1, 3), max_size=4))}),
     "strided_slice": tensor_samples(_slice, rank=1),
+    "sliding_window": tensor_samples(_windows, FILLED, rank=1),
     "split": tensor_samples(_sections, FILLED, rank=1),
     "concatenate": concatenation_samples(stacked=False),
     "stack": concatenation_samples(stacked=True),
