@@ -11,6 +11,9 @@ from ...relay import TensorType
 from ..absent import refuse_options, report_absent
 from ..ir.module import IRModule
 from ..nd import HostArray, NDArray
+from .converters import from_keras as from_keras
+from .converters import from_tensorflow as from_tensorflow
+from .converters import from_tflite as from_tflite
 
 __getattr__ = report_absent("tvm.relay.frontend")
 
