@@ -37,7 +37,7 @@ def from_keras(model: Any, shape: Shapes | None = None, layout: str = "NCHW") ->
     is_image = layout == "NCHW"
     signature = []
     for name, tensor in inputs.items():
-        given = list((shape or {}).get(name, ()))
+        given: list[Any] = list((shape or {}).get(name, []))
         if given and is_image and len(given) == 4:
             given = [given[0], *given[2:], given[1]]
         signature.append(tensorflow.TensorSpec(given or tensor.shape, tensor.dtype, name=name))

@@ -83,7 +83,8 @@ def test_layouts_and_precisions_are_those_of_the_passes() -> None:
     x, w = relay.var("x", shape=(1, 3, 5, 5)), relay.var("w", shape=(2, 3, 3, 3))
     model = tvmc.TVMCModel(IRModule.from_expr(relay.Function([x, w], relay.nn.conv2d(x, w))))
     inputs = {"x": np.ones((1, 3, 5, 5), "float32"), "w": np.ones((2, 3, 3, 3), "float32")}
-    for options in ({"desired_layout": "NHWC"}, {"mixed_precision": True}, {"alter_layout": "NCHW"}):
+    cases: list[dict[str, Any]] = [{"desired_layout": "NHWC"}, {"mixed_precision": True}, {"alter_layout": "NCHW"}]
+    for options in cases:
         result = tvmc.run(tvmc.compile(model, "llvm", **options), inputs=inputs).get_output("output_0")
         np.testing.assert_array_equal(result, np.full((1, 2, 3, 3), 27))
         assert result.dtype == ("float16" if "mixed_precision" in options else "float32")
@@ -149,12 +150,13 @@ def test_wrong_uses_are_errors(tmp_path: Path, onnx_file: Path) -> None:
         tvmc.run(tvmc.compile(tvmc.load(onnx_file), "llvm"))
     with pytest.raises(UnsupportedError, match=r"tvmc\.compile: tuning_records is not supported"):
         tvmc.compile(graph(), "llvm", tuning_records="records.log")
-    for options, message in (
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"output_format": "mlf"}, "output_format 'mlf', expected 'so' or 'tar'"),
         ({"dump_code": "ptx"}, "dump_code 'ptx', expected relay, ll, asm"),
         ({"desired_layout": "CHWN"}, "desired_layout 'CHWN', expected NCHW, NHWC"),
         ({"pass_context_configs": ["a"]}, "pass config 'a', expected NAME=VALUE"),
-    ):
+    ]
+    for options, message in cases:
         with pytest.raises(OptionError, match=message):
             tvmc.compile(graph(), "llvm", **options)
     with pytest.raises(OptionError, match="format 'caffe', expected onnx, pytorch, relay, mlir"):

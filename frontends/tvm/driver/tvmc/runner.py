@@ -64,7 +64,7 @@ def run_module(
     else:
         times = module.benchmark(where, repeat=1, number=1)
     if profile:
-        print(GraphModuleDebug(module).profile(**arrays))
+        print(GraphModuleDebug(module).profile(None, **arrays))
     outputs = {f"output_{index}": module.get_output(index).numpy() for index in range(module.get_num_outputs())}
     return TVMCResult(outputs, times)
 
