@@ -65,7 +65,8 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "tvm.relay": {},
     "tvm.relay.quantize": dict.fromkeys(
-        ("annotate", "partition"), "use relay.quantize.quantize, or its steps prerequisite_optimize, calibrate and realize"
+        ("annotate", "partition"),
+        "use relay.quantize.quantize, whose steps are prerequisite_optimize, calibrate, realize",
     ),
     "tvm.relay.frontend": dict.fromkeys(
         (

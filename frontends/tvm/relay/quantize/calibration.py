@@ -43,6 +43,8 @@ def divergence_range(numbers: Array, bins: int = 8001, levels: int = 255) -> flo
 
     bins: of the histogram of the numbers.  levels: the number of integers. Both are odd: zero is in the middle.
     """
+    if not numbers.any():
+        return greatest(numbers)
     most = greatest(numbers)
     counts, edges = np.histogram(numbers, bins, (-most, most))
     middle = bins // 2

@@ -91,7 +91,8 @@ def qconfig(**options: Any) -> QConfig:
     known = [field.name for field in fields(QConfig)]
     for name in options:
         if name not in known:
-            raise OptionError(f"qconfig: option {name!r}{did_you_mean(name, known)}, expected one of {', '.join(known)}")
+            hint = did_you_mean(name, known)
+            raise OptionError(f"qconfig: option {name!r}{hint}, expected one of {', '.join(known)}")
     return QConfig(**options)
 
 
