@@ -169,5 +169,5 @@ def record_bound(mod: IRModule, names: Sequence[str]) -> IRModule:
 
 
 def _bound_names(mod: Module) -> list[str]:
-    is_recorded = isinstance(mod, IRModule) and "main" in names_with(mod, BOUND)
-    return str(mod["main"].attrs[BOUND]).split() if is_recorded else []
+    main: Any = mod["main"] if isinstance(mod, IRModule) and "main" in names_with(mod, BOUND) else None
+    return [] if main is None else str(main.attrs[BOUND]).split()
