@@ -88,6 +88,21 @@ def test_scales_are_those_of_the_configuration() -> None:
         assert [float(each) for each in scale.findall(text)] == pytest.approx([data, data, rows])
 
 
+def test_sums_are_rounded_as_the_configuration_says() -> None:
+    for rounding in ("UPWARD", "TONEAREST"):
+        found = re.findall(r"qnn\.requantize\(.*rounding=\"(\w+)\"", str(quantized(**ALL, rounding=rounding)))
+        assert found == [rounding, rounding]
+
+
+def test_operands_are_calibrated_in_chunks() -> None:
+    texts = [
+        str(quantized(dataset=[{"x": X}], calibrate_mode="percentile", calibrate_chunk_by=chunk, **ALL))
+        for chunk in (-1, 2)
+    ]
+    scales = [re.findall(r"[0-9.]+f\b", text) for text in texts]
+    np.testing.assert_allclose(*(np.array([float(each[:-1]) for each in row]) for row in scales), rtol=1e-5)
+
+
 def test_integers_stay_within_their_bits() -> None:
     x = relay.var("x", shape=(1, 3))
     mod = tvm.IRModule.from_expr(relay.nn.dense(x, relay.const(np.eye(3, dtype="float32"))))
