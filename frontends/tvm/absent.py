@@ -16,7 +16,6 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.auto_scheduler": "compile without a schedule for a default schedule",
     "tvm.meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
     "tvm.relay.SpanCheck": "places in source texts are not recorded",
-    "tvm.relay.quantize": "quantized operators are those of relay.qnn",
     "tvm.relay.testing.byoc": "tvm.relax has code generators of users",
     "tvm.relay.transform.infer_layout_utils": "ConvertLayout inserts transposes around operators",
     "tvm.topi.cuda.conv3d_winograd": "relay.build chooses Winograd's algorithm",
@@ -65,6 +64,10 @@ ABSENT: dict[str, dict[str, str]] = {
         "ThreadSync": "tir-insert-barriers, which tvm.build runs",
     },
     "tvm.relay": {},
+    "tvm.relay.quantize": dict.fromkeys(
+        ("annotate", "partition"),
+        "use relay.quantize.quantize, whose steps are prerequisite_optimize, calibrate, realize",
+    ),
     "tvm.relay.frontend": dict.fromkeys(
         (
             "from_caffe",

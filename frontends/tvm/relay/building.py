@@ -108,7 +108,8 @@ def build(
     executor: Executor | None = None,
     runtime: Runtime | None = None,
 ) -> GraphExecutorFactoryModule:
-    """Compiles the function `main` of a graph. params: the arrays of constant parameters, by name.
+    """Compiles the function `main` of a graph. params: the arrays of constant parameters, by name; those that
+    `relay.quantize` has replaced by constants are ignored.
 
     target: `llvm` by default, `cuda` for a GPU; with `llvm -libs=cblas` libraries compute the operators that they
     support. target_host, mod_name, executor: ignored. The `opt_level` of the context controls rewriting and fusion.
@@ -151,4 +152,25 @@ def _bind(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
     graph = module(mod) if isinstance(mod, Function) else mod
     if isinstance(graph, IRModule) and names_with(graph, "Inline"):
         graph = inline_functions(graph)
-    return bind_parameters(graph, {name: plain_array(value) for name, value in params.items()}) if params else graph
+    bound = _bound_names(graph)
+    arrays = {name: plain_array(value) for name, value in (params or {}).items() if name not in bound}
+    return bind_parameters(graph, arrays) if arrays else graph
+
+
+BOUND = "BoundParameters"
+"""The attribute of `main` that names the parameters that were replaced by constants."""
+
+
+def record_bound(mod: IRModule, names: Sequence[str]) -> IRModule:
+    """The module, whose `main` names parameters that were replaced by constants; `build` accepts arrays for them."""
+    if not names:
+        return mod
+    result = IRModule(mod.op.clone(), dict(mod.constants))
+    result.type_definitions |= mod.type_definitions
+    result.add_graphs({"main": mod["main"].with_attr(BOUND, " ".join(names))})
+    return result
+
+
+def _bound_names(mod: Module) -> list[str]:
+    main: Any = mod["main"] if isinstance(mod, IRModule) and "main" in names_with(mod, BOUND) else None
+    return [] if main is None else str(main.attrs[BOUND]).split()

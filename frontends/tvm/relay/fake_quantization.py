@@ -298,8 +298,11 @@ def _global_mean(region: Region, call: Call) -> Value:
 
 @_rule("nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d", "nn.adaptive_avg_pool1d", "nn.adaptive_avg_pool2d")
 def _pool_mean(region: Region, call: Call) -> Value:
-    """The means of integers, which are rounded towards zero, with the parameters of the result."""
+    """The means of integers, which are rounded towards zero, with the parameters of the result. FakeQuantizationError
+    for sums of products, which would be rounded twice."""
     value = _scalar_integers(region, call.args[0])
+    if value.parameters.dtype == "int32":
+        raise FakeQuantizationError(f"{call.op.name} of sums in int32")
     wanted = region.wanted_for(call) or value.parameters
     wide = replace(wanted, dtype="int32")
     same_scale = wanted.is_equal(replace(value.parameters, dtype=wanted.dtype))
