@@ -86,8 +86,11 @@ class Archive:
 
     def _check_manifest(self, manifest: dict[str, Any], kinds: Collection[str]) -> None:
         if manifest.get("format") != FORMAT:
-            writer = f"stepwell {manifest.get('stepwell', '?')}"
-            raise LoadError(f"{self.path}: format {manifest.get('format')} of {writer}, expected format {FORMAT}")
+            # lazy: programs of this version need no version
+            from importlib.metadata import version
+
+            got = f"format {manifest.get('format')} of stepwell {manifest.get('stepwell', '?')}"
+            raise LoadError(f"{self.path}: {got}, expected format {FORMAT} of stepwell {version('stepwell')}")
         if manifest.get("checksum") != (expected := checksum(manifest)):
             raise LoadError(f"{self.path}: checksum of {MANIFEST} is {manifest.get('checksum')}, expected {expected}")
         if manifest["kind"] not in kinds:

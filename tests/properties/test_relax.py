@@ -30,6 +30,7 @@ PASSES = [
     "relax-inline-dataflow,relax-outline-graphs",
     "relax-inline-dataflow,relax-outline-graphs,relax-plan-memory",
     "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir,relax-allocate-results",
+    "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir,relax-reuse-operands",
     "relay-fold-constants",
     "relay-eliminate-dead-code",
     "cse",

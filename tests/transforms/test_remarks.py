@@ -603,6 +603,26 @@ relay.func @main("x" %x: tensor<8x32xui8>, "v" %v: tensor<40x32xi8>) {
         ],
     ),
     (
+        "relax-reuse-operands",
+        """\
+tir.func @f("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {
+  tir.for serial "i" %i : i32 in [0 +: 4] {
+    %0 = tir.load %A[%i] : memref<4xf32>
+    tir.store %0, %B[%i] : memref<4xf32>
+  }
+}
+relax.func @main("x" %x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = relax.call_tir @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = relax.call_tir @f(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+""",
+        [
+            "8:3: missed: operand 0 is not overwritten: it is a parameter, a constant or a value that may be kept",
+            "9:3: applied: the result is in the memory of operand 0",
+        ],
+    ),
+    (
         "relax-plan-memory",
         """\
 relax.func @main("x" %x: tensor<4xf32>, "y" %y: tensor<?xf32, #relay.sizes<"m">>) -> tensor<4xf32>

@@ -64,6 +64,8 @@ def relax_programs(draw: Draw, most: int = 12) -> RandomProgram:
         program = apply_passes(program, f"relax-legalize-operators{{fuse={str(draw(st.booleans())).lower()}}}")
         if draw(st.booleans()):
             program = apply_passes(program, "convert-relay-to-te,convert-te-to-tir")
+            if draw(st.booleans()):
+                program = apply_passes(program, "relax-reuse-operands")
     return RandomProgram(program, graph.inputs, expected, graph.tolerances)
 
 

@@ -65,8 +65,8 @@ class RelaxOutlineGraphsPass(ModulePass):
         }
 
     After
-        relay.func @main_graph("p0" %p0: tensor<8xf32>) attrs {relay.shared_inputs} {
-          %0 = relay.exp(%p0) : (tensor<8xf32>) -> tensor<8xf32>
+        relay.func @main_graph("x" %x: tensor<8xf32>) attrs {relay.shared_inputs} {
+          %0 = relay.exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
           %1 = relay.call @double(%0) sizes [] : (tensor<8xf32>) -> tensor<8xf32>
           relay.return %1 : tensor<8xf32>
         }
@@ -269,13 +269,14 @@ class _Stages:
         inputs: Sequence[SSAValue],
         outputs: Sequence[SSAValue],
     ) -> GraphOp:
-        params = [(f"p{n}", value.type) for n, value in enumerate(inputs)]
         types = [result.type for op in group for result in op.results]
         texts = [size for op in group if isinstance(op, CallOp) for size in op.size_texts]
         free = [*free_sizes([value.type for value in inputs], types)]
         own = {name for value in inputs for name in names_bound_by(value.type)}
         free += [name for text in texts for name in names_in(prim(_size(text))) if name not in own]
         numbers = list(dict.fromkeys(free))
+        sizes = {name for type in (*types, *(value.type for value in inputs)) for name in names_in(type)}
+        params = self._parameters(inputs, sizes.union(numbers))
         attrs: dict[str, Attribute] = {SHARED_INPUTS: UnitAttr()}
         if numbers:
             attrs[SIZE_PARAMETERS] = string_array(numbers)
@@ -298,6 +299,13 @@ class _Stages:
         assert parent is not None
         parent.insert_op_before(graph, self.func)
         return graph
+
+    def _parameters(self, inputs: Sequence[SSAValue], taken: set[str]) -> list[tuple[str, Attribute]]:
+        """The parameters of a graph. Errors name arguments by them: those of the function keep their names, except for
+        names in `taken`."""
+        known: dict[SSAValue, str] = {value: name for name, value in self.func.params if name not in taken}
+        taken.update(known[value] for value in inputs if value in known)
+        return [(known.get(value) or fresh_name(f"p{n}", taken), value.type) for n, value in enumerate(inputs)]
 
 
 def _has_effects(op: Operation) -> bool:

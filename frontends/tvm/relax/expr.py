@@ -163,10 +163,11 @@ class Constant(Expr):
 
 
 def const(value: Any, dtype: str | None = None) -> Constant:
-    """A constant tensor. dtype: by default that of an array, int32 or float32 for numbers of Python."""
+    """A constant tensor. dtype: by default that of the value; int32 for int64 and float32 for float64, as for numbers
+    of Python, unless the value is an array of a device."""
     array = plain_array(value)
-    if dtype is None and not hasattr(value, "dtype"):
-        dtype = "bool" if array.dtype == bool else "int32" if array.dtype.kind in "iu" else "float32"
+    if dtype is None and (isinstance(value, np.ndarray | np.generic) or not hasattr(value, "dtype")):
+        dtype = {"int64": "int32", "float64": "float32"}.get(array.dtype.name)
     return Constant(np.asarray(array, None if dtype is None else numpy_dtype(dtype)))
 
 

@@ -19,6 +19,7 @@ from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
 from ....transforms.relax.lift_parameters import RelaxLiftParametersPass
 from ....transforms.relax.realize_devices import RelaxRealizeDevicesPass
+from ....transforms.relax.reuse_operands import RelaxReuseOperandsPass
 from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fold_constants import RelayFoldConstantsPass
 from ....transforms.relay.to_te import ConvertRelayToTePass
@@ -83,9 +84,20 @@ def BindParams(func_name: str, params: Mapping[str, Any]) -> FunctionalPass:
     return FunctionalPass(run, PassInfo(0, "BindParams"))
 
 
+def _legalization() -> list[ModulePass]:
+    """The passes that replace operators by calls of functions of `tir`."""
+    return [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()]
+
+
 def LegalizeOps() -> FunctionalPass:
     """Replaces operators by calls of functions of `tir`."""
-    return _pass("LegalizeOps", lambda: [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()])
+    return _pass("LegalizeOps", _legalization)
+
+
+def DataflowUseInplaceCalls() -> FunctionalPass:
+    """Replaces operators by calls of functions of `tir`, and calls by calls in place where an operand is not read later
+    and the function reads each element at the position that it writes."""
+    return _pass("DataflowUseInplaceCalls", lambda: [*_legalization(), RelaxReuseOperandsPass()])
 
 
 def CallTIRRewrite() -> FunctionalPass:
@@ -218,8 +230,8 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 
 
 __all__ = [
-    "AttachExternModules", "BindParams", "CallTIRRewrite", "DeadCodeElimination", "EliminateCommonSubexpr",
-    "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps", "LiftTransformParams",
-    "MergeCompositeFunctions", "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice", "dataflowblock_pass",
-    "function_pass",
+    "AttachExternModules", "BindParams", "CallTIRRewrite", "DataflowUseInplaceCalls", "DeadCodeElimination",
+    "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps",
+    "LiftTransformParams", "MergeCompositeFunctions", "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice",
+    "dataflowblock_pass", "function_pass",
 ]  # fmt: skip

@@ -445,7 +445,7 @@ def test_a_broken_program_is_refused(tmp_path: Path) -> None:
 def test_a_program_of_another_version_is_refused(tmp_path: Path, edit: Callable[..., None]) -> None:
     build_relax(parse_tvmscript(KERNELS + CHAIN)).save(tmp_path / "program")
     edit(tmp_path / "program", lambda said: said.update(format=said["format"] + 1))
-    with pytest.raises(LoadError, match=r"format \d+ of stepwell .*, expected format"):
+    with pytest.raises(LoadError, match=r"format \d+ of stepwell \d.*, expected format \d+ of stepwell \d"):
         VMExecutable.load(tmp_path / "program")
 
 
@@ -545,3 +545,12 @@ def main(x: R.Tensor(("batch", 28, 28), "float32"), w0: R.Tensor((16, 784), "flo
         x = random.uniform(0, 1, (batch, 28, 28)).astype("float32")
         scores = np.exp(np.maximum(x.reshape(batch, 784) @ w0.T + b0, 0) @ w1.T)
         np.testing.assert_allclose(main(x).numpy(), scores / scores.sum(axis=1, keepdims=True), rtol=2e-5)
+
+
+def test_an_error_of_native_code_names_the_parameter_of_the_function() -> None:
+    text = '@R.function\ndef main(n: R.Tensor(("n", 2), "float32"), second: R.Tensor((2, 2), "float32")):\n'
+    main = VirtualMachine(build_relax(parse_tvmscript(text + "    return R.matmul(n, second)")))["main"]
+    square = np.ones((2, 2), "float32")
+    np.testing.assert_array_equal(main(square, square).numpy(), 2 * square)
+    with pytest.raises(ArgumentError, match=r"argument second: expected a C-contiguous array, got strides \(4, 8\)"):
+        main(square, np.asfortranarray(square))

@@ -14,7 +14,7 @@ relax.func @main("x" %x: tensor<4xf32>, "y" %y: tensor<4xf32>) -> tuple<tensor<4
   %6 = relax.tuple(%4, %5) : (tensor<4xf32>, tensor<4xf32>) -> tuple<tensor<4xf32>, tensor<4xf32>>
   relax.return %6 : tuple<tensor<4xf32>, tensor<4xf32>>
 }
-// CHECK:      relay.func @main_graph("p0" %[[A:.+]]: tensor<4xf32>, "p1" %[[B:.+]]: tensor<4xf32>) attrs {relay.shared_inputs} {
+// CHECK:      relay.func @main_graph("x" %[[A:.+]]: tensor<4xf32>, "y" %[[B:.+]]: tensor<4xf32>) attrs {relay.shared_inputs} {
 // CHECK-NEXT:   %[[C:.+]] = relay.exp(%[[A]])
 // CHECK-NEXT:   %[[D:.+]] = relay.log(%[[B]])
 // CHECK-NEXT:   relay.return %[[C]] : tensor<4xf32>, %[[D]] : tensor<4xf32>
@@ -41,7 +41,7 @@ relax.func impure @sizes("x" %x: !relax.object, "y" %y: tensor<1xf32>) -> tensor
 tir.func @fill("A" %A: memref<1xf32>, "b" %b: !tir.handle, "n" %n: i64) {
   %B = tir.match_buffer "B" %b dims [%n : i64] : !tir.handle -> memref<?xf32>
 }
-// CHECK:      relay.func @sizes_graph("p0" %[[P:.+]]: tensor<1xf32>) attrs {relay.shared_inputs, size_parameters = ["n"]} {
+// CHECK:      relay.func @sizes_graph("y" %[[P:.+]]: tensor<1xf32>) attrs {relay.shared_inputs, size_parameters = ["n"]} {
 // CHECK-NEXT:   %[[Q:.+]] = relay.call @fill(%[[P]]) sizes ["n"] :
 // CHECK:      relax.func impure @sizes(
 // CHECK-NEXT:   relax.match_cast

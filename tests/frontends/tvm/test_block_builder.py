@@ -209,3 +209,23 @@ def test_types_are_compared_by_their_parts() -> None:
     assert pair.fields == [relax.TensorStructInfo(("n", 4), "int8"), relax.PrimStructInfo("int64")]
     assert relax.TensorStructInfo((N,)) != relax.TensorStructInfo((4,))
     assert relax.TensorStructInfo(None, None).ndim == -1
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"),
+    [
+        (1, "int32"),
+        (1.0, "float32"),
+        (True, "bool"),
+        ([1.0, 2.0], "float32"),
+        (np.zeros(2), "float32"),
+        (np.zeros(2, "int64"), "int32"),
+        (np.float64(1), "float32"),
+        (np.zeros(2, "float16"), "float16"),
+        (np.zeros(2, "uint8"), "uint8"),
+        (tvm.nd.array(np.zeros(2)), "float64"),
+    ],
+)
+def test_constants_of_64_bits_become_those_of_32_bits_by_default(value: Any, dtype: str) -> None:
+    assert relax.const(value).data.dtype == dtype
+    assert relax.const(value, "float64").data.dtype == "float64"

@@ -76,6 +76,7 @@ def run(mod: Any, *args: Any) -> np.ndarray[Any, Any]:
         (relax.transform.DeadCodeElimination, "R.add(", "R.exp("),
         (relax.transform.EliminateCommonSubexpr, "R.multiply(a, a)", "R.multiply(a, b)"),
         (relax.transform.ToNonDataflow, "R.exp(", "R.dataflow("),
+        (relax.transform.DataflowUseInplaceCalls, "R.call_tir_inplace(cls.multiply", "R.multiply("),
     ],
 )
 def test_passes_have_the_names_of_tvm(transform: Any, present: str, absent: str) -> None:
