@@ -56,7 +56,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a quotient of bools": (lambda: broadcast.divide(B, B), "divide of bool, expected numbers"),
     "a sum of bools": (lambda: reduction.sum(B), "sum of bool, expected numbers"),
     "all of numbers": (lambda: reduction.all(A), "all of float32, expected bool"),
-    "a mean of integers": (lambda: reduction.mean(I), "mean of int32, expected floats"),
+    "a mean of bool": (lambda: reduction.mean(B), "mean of bool, expected integers"),
     "the greatest bool": (lambda: reduction.argmax(B), "argmax of bool, expected numbers"),
     "no such axis": (lambda: reduction.sum(A, 2), "sum: axis 2 of 2 dimensions, expected one from -2 to 1"),
     "an axis twice": (lambda: reduction.max(A, (0, -2)), "max: axes [0, -2], one of them twice"),
