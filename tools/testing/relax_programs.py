@@ -23,9 +23,10 @@ from ...core.identifiers import fresh_name
 from ...frontends.tvmscript import parse_tvmscript
 from ...module import Module
 from ...operators import relax
+from ...operators.relax import symbolic
 from ...operators.relax.devices import GLOBAL, device_names, state_devices
 from ...operators.relax.types import names_bound_by, names_in, tensor, tuple_type
-from ...operators.relay import OperatorOp, dtype_of_tensor, shape_of
+from ...operators.relay import OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
 from ...operators.relay.bounds import SIZE_BOUNDS, bounds_attribute
 from .execution import interpret_graph
 from .graphs import Array, Draw, graphs
@@ -313,4 +314,25 @@ def _negation_kernel(name: str, dtype: str, rank: int) -> Operation:
     return parse_tvmscript(_negation_text(name, dtype, rank)).functions[name].clone()
 
 
-_WAYS = (_keep, _keep, _keep, _destination, _pure, _function, _hide, _in_place, _move)
+def _sized(disguise: _Disguise, op: OperatorOp) -> None:
+    """The first result is broadcast to its own shape, or multiplied by ones: words whose attributes are sizes, some
+    with names."""
+    value = op.outputs[0]
+    uses, shape = list(value.uses), list(shape_of(value))
+    builder = RelayBuilder(InsertPoint.after(op))
+    word = disguise.draw(st.sampled_from(["broadcast_to", "ones", "full"]))
+    if word == "broadcast_to":
+        (same,) = symbolic.broadcast_to(builder, value, shape)
+    else:
+        dtype = dtype_of_tensor(value.type)
+        if dtype == "bool":
+            return
+        make = symbolic.filled("ones")
+        filled = make(builder, shape, dtype) if word == "ones" else symbolic.full(builder, shape, 1, dtype)
+        same = builder.operator("multiply", value, filled[0])
+    if same.type == value.type:
+        for use in uses:
+            use.operation.operands[use.index] = same
+
+
+_WAYS = (_keep, _keep, _keep, _destination, _pure, _function, _hide, _in_place, _move, _sized)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from ...core.xdsl_compat import set_name_hint
@@ -56,6 +56,7 @@ class RelaxLegalizeOperatorsPass(ModulePass):
         outliner = Outliner(op)
         for func in relax_functions(op):
             for block in _blocks(func):
+                _erase_unused(block)
                 for group in self._groups([node for node in block.ops if isinstance(node, OperatorOp)]):
                     prefix = "fused_" if self.fuse else ""
                     outliner.outline(group, func, f"{prefix}{operator_names(group)}", primitive=True)
@@ -64,11 +65,15 @@ class RelaxLegalizeOperatorsPass(ModulePass):
             erase_unused_scalars(func)
 
     def _groups(self, nodes: Sequence[OperatorOp]) -> list[list[OperatorOp]]:
-        return operator_groups(nodes) if self.fuse else [[node] for node in nodes if any(_uses(node))]
+        return operator_groups(nodes) if self.fuse else [[node] for node in nodes]
 
 
-def _uses(node: Operation) -> list[Operation]:
-    return [use.operation for result in node.results for use in result.uses]
+def _erase_unused(block: Block) -> None:
+    """Erases operators that nothing reads: a kernel without results is none."""
+    for node in reversed(list(block.ops)):
+        if isinstance(node, OperatorOp) and not any(result.uses for result in node.results):
+            node.detach()
+            node.erase()
 
 
 def _blocks(func: FuncOp) -> list[Block]:
