@@ -20,6 +20,27 @@ def fuse_loops(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
     return loops[0] if len(loops) == 1 else sch.fuse(*loops)
 
 
+def fuse_blocks(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
+    """Fuses nested loops into one, and returns it.
+
+    No index is divided by a dynamic extent, for buffers of a block have known sizes only where the analysis bounds
+    indices: before a dynamic extent that is not the first, a loop of its own begins. The first such loops are bound to
+    blockIdx.y and blockIdx.z. More than three of them are fused nevertheless.
+    """
+    groups: list[list[LoopRV]] = []
+    for loop in loops:
+        if groups and extent_of(sch, loop) is not None:
+            groups[-1].append(loop)
+        else:
+            groups.append([loop])
+    if len(groups) > len(BLOCK_AXES):
+        return fuse_loops(sch, loops)
+    *others, last = (fuse_loops(sch, group) for group in groups)
+    for loop, axis in zip(reversed(others), BLOCK_AXES[1:], strict=False):
+        sch.bind(loop, axis)
+    return last
+
+
 def extent_of(sch: Schedule, loop: LoopRV) -> int | None:
     """The extent of a loop; None if it is dynamic."""
     op = sch.get(loop)

@@ -18,7 +18,7 @@ from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes, index_of_read
 from ..rules.neighbours import is_epilogue_of, producer_of
-from .binding import extent_of, fuse_loops
+from .binding import extent_of, fuse_blocks, fuse_loops
 from .thread_per_result import reduce_in_registers
 
 UNROLLED = 2
@@ -196,7 +196,7 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction, follows: BlockRV
         registers += [*parts, register]
     depth_outer, depth_inner = sch.split(summed, [None, plan.depth])
     sch.reorder(*grid, *blocks, *threads, *outer, depth_outer, depth_inner, *inner, *registers)
-    sch.bind(fuse_loops(sch, [*grid, *blocks]), "blockIdx.x")
+    sch.bind(fuse_blocks(sch, [*grid, *blocks]), "blockIdx.x")
     for tile, loop in zip(plan.tiles, threads, strict=True):
         if tile.thread is not None:
             sch.bind(loop, tile.thread)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import Schedule
 from ..rules.kernel import Kernel
 from ..rules.results import decline_unless
-from .binding import extent_of, fuse_loops
+from .binding import extent_of, fuse_blocks
 from .gemm import operands
 from .reduction import reorder_reduction_loops, require_reduction, share_steps
 
@@ -30,7 +30,7 @@ def gemv(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     require_reduction(kernel)
     spatial, _, steps = reorder_reduction_loops(sch, kernel)
     decline_unless(spatial, "it has one result")
-    rows = fuse_loops(sch, spatial)
+    rows = fuse_blocks(sch, spatial)
     block, row = sch.split(rows, [None, min(ROWS, extent_of(sch, rows) or ROWS)])
     sch.bind(block, "blockIdx.x")
     sch.bind(row, "threadIdx.y")

@@ -11,7 +11,7 @@ from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import Kernel, block_of, handle_of
 from ..rules.results import decline_unless
-from .binding import THREADS, fuse_loops
+from .binding import THREADS, fuse_blocks, fuse_loops
 from .reduction import PARTS, parts_per_result, require_reduction, share_columns, share_steps, threads_for
 
 
@@ -54,11 +54,11 @@ def _share_rows(sch: Schedule, rows: list[LoopRV], are_neighbours: bool) -> tupl
     are_neighbours: whether the rows of the last loop are neighbours in memory.
     """
     if not are_neighbours:
-        row = fuse_loops(sch, rows)
+        row = fuse_blocks(sch, rows)
         sch.bind(row, "blockIdx.x")
         return row, "threadIdx.x", THREADS
     outer, inner, most = share_columns(sch, rows[-1])
-    sch.bind(fuse_loops(sch, [*rows[:-1], outer]), "blockIdx.x")
+    sch.bind(fuse_blocks(sch, [*rows[:-1], outer]), "blockIdx.x")
     return inner, "threadIdx.y", most
 
 

@@ -12,7 +12,7 @@ from ..handles import BlockRV, LoopRV
 from ..rewriting.init_nests import plan_result
 from ..rules.kernel import Kernel, block_of
 from ..rules.results import DeclineError, decline_unless
-from .binding import THREADS, extent_of, fuse_loops
+from .binding import THREADS, extent_of, fuse_blocks, fuse_loops
 
 LEAST = 32
 """The minimum number of steps of a reduction that is distributed over threads."""
@@ -108,7 +108,7 @@ def _distribute(
     for column in columns:
         outer, _, most = share_columns(sch, column)
         grid, thread = [*grid, outer], "threadIdx.y"
-    sch.bind(fuse_loops(sch, grid) if grid else sch.add_unit_loop(sch.get_loops(block)[0]), "blockIdx.x")
+    sch.bind(fuse_blocks(sch, grid) if grid else sch.add_unit_loop(sch.get_loops(block)[0]), "blockIdx.x")
     share_steps(sch, block, steps, most, thread)
 
 

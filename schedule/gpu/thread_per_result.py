@@ -9,7 +9,7 @@ from ..handles import BlockRV
 from ..rules.kernel import Kernel, block_of
 from ..rules.neighbours import is_epilogue_of
 from ..rules.results import decline_unless
-from .binding import THREADS, fuse_loops
+from .binding import THREADS, fuse_blocks
 
 
 def thread_per_result(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def reduce_in_registers(sch: Schedule, block: BlockRV, follows: BlockRV | None) 
     spatial = sorted(kernel.spatial_axes, key=lambda axis: axis is last)
     results, steps = kernel.loop_handle_groups(sch, spatial, kernel.reduction_axes)
     sch.reorder(*results, *steps)
-    blocks, threads = sch.split(fuse_loops(sch, results), [None, THREADS])
+    blocks, threads = sch.split(fuse_blocks(sch, results), [None, THREADS])
     sch.bind(blocks, "blockIdx.x")
     sch.bind(threads, "threadIdx.x")
     if follows is None:
