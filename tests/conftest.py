@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 # Tests compile: results must not depend on earlier runs. Tests of the cache have their own.
 os.environ["STEPWELL_CACHE"] = "off"
@@ -45,7 +46,7 @@ def pytest_configure() -> None:
     """
     if settings.get_current_profile_name() == "test":
         assert callable(providers._get_local_constants)
-        providers._get_local_constants = providers.Constants
+        providers._get_local_constants = Constants
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,8 @@ def from_keras(model: Any, shape: Shapes | None = None, layout: str = "NCHW") ->
         if given and is_image and len(given) == 4:
             given = [given[0], *given[2:], given[1]]
         signature.append(tensorflow.TensorSpec(given or tensor.shape, tensor.dtype, name=name))
-    function = tensorflow.function(lambda *tensors: model(list(tensors) if len(tensors) > 1 else tensors[0]))
+    one = len(signature) == 1
+    function = tensorflow.function((lambda tensor: model(tensor)) if one else (lambda *tensors: model([*tensors])))
     images = [spec.name for spec in signature if is_image and len(spec.shape) == 4]
     outputs = function.get_concrete_function(*signature).outputs
     results = [output.name for output in outputs if is_image and len(output.shape) == 4]

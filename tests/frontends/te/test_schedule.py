@@ -751,7 +751,7 @@ def test_the_stages_of_a_group_are_computed_at_the_same_loop(includes: bool, mem
     s, plain = te.create_schedule(e.op), te.create_schedule(e.op)
     group = s.create_group(outputs=d, inputs=[b], include_inputs=includes)
     assert "".join(stage.name for stage in group.stages) == members
-    group.compute_at(s[e], e.op.axis[0])
+    group.compute_at(s[e], s[e].leaf_iter_vars[0])
     moved = te.apply_schedule(s, [a, e])
     rows = [line for line in structure(moved).splitlines() if line.startswith("for")]
     assert rows == ["for i in range(8):"] if includes else ["for i, j in T.grid(8, 8):", "for i in range(8):"]
@@ -763,7 +763,7 @@ def test_the_stages_of_a_group_are_computed_at_the_same_loop(includes: bool, mem
 def test_a_group_has_tensors_between_its_inputs_and_outputs() -> None:
     a, b, _, d, e = chain()
     s = te.create_schedule(e.op)
-    s[d].compute_at(s[e], e.op.axis[0])
+    s[d].compute_at(s[e], s[e].leaf_iter_vars[0])
     group = s.create_group(d, a, include_inputs=True)
     assert [stage.name for stage in group.stages] == ["B", "C", "D"]
     with pytest.raises(TeError, match="create_group: B reads none of the inputs D"):
@@ -777,7 +777,7 @@ def test_what_is_not_there_yet_says_so() -> None:
     with pytest.raises(AttributeError, match="no attribute 'vectorise'"):
         s[D].vectorise(D.op.axis[0])
     with pytest.raises(AttributeError, match="no attribute 'cached_read'"):
-        s.cached_read(D, "local", [])
+        getattr(s, "cached_read")(D, "local", [])
 
 
 def test_several_tensors_that_are_computed_at_once_share_their_loops() -> None:
