@@ -21,11 +21,11 @@ def fuse_loops(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
 
 
 def fuse_blocks(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
-    """Fuses nested loops into one, and returns it.
+    """Fuses nested loops as far as no index is divided by a dynamic extent, and returns the last fused loop.
 
-    No index is divided by a dynamic extent, for buffers of a block have known sizes only where the analysis bounds
-    indices: before a dynamic extent that is not the first, a loop of its own begins. The first such loops are bound to
-    blockIdx.y and blockIdx.z. More than three of them are fused nevertheless.
+    Memory of a block or thread has a known size only if no index is divided by a dynamic extent: a loop of dynamic
+    extent begins a fused loop. Those before the last one are bound to blockIdx.y and blockIdx.z; each thread executes
+    further ones.
     """
     groups: list[list[LoopRV]] = []
     for loop in loops:
@@ -33,10 +33,8 @@ def fuse_blocks(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
             groups[-1].append(loop)
         else:
             groups.append([loop])
-    if len(groups) > len(BLOCK_AXES):
-        return fuse_loops(sch, loops)
     *others, last = (fuse_loops(sch, group) for group in groups)
-    for loop, axis in zip(reversed(others), BLOCK_AXES[1:], strict=False):
+    for loop, axis in zip(others, BLOCK_AXES[1:], strict=False):
         sch.bind(loop, axis)
     return last
 
@@ -53,20 +51,14 @@ def bind_grid(sch: Schedule, loops: Sequence[LoopRV]) -> LoopRV:
     """Binds nested loops to blocks and threads; returns the loop over threads.
 
     Raises DeclineError unless the iterations of each loop are independent. This makes the iterations of the nest
-    independent: for two different iterations, consider the outermost loop in which they differ. The loops are fused if
-    the resulting indices are affine; else the last loop is split into threads, and its outer part and the first loops
-    are bound to blocks.
+    independent: for two different iterations, consider the outermost loop in which they differ. The loops are fused as
+    far as the resulting indices are affine (`fuse_blocks`), and the last fused loop is split into blocks and threads.
     """
     for loop in loops:
         decline_unless(is_independent(sch, loop), f"the iterations of loop {loop.name} depend on each other")
     with sch.without_checks():
-        if all(extent_of(sch, loop) is not None for loop in loops[1:]):
-            block, thread = _blocks_and_threads(sch, fuse_loops(sch, loops))
-            sch.bind(block, "blockIdx.x")
-        else:
-            block, thread = _blocks_and_threads(sch, loops[-1])
-            for loop, axis in zip((loops[0], block, *loops[1:-1]), BLOCK_AXES, strict=False):
-                sch.bind(loop, axis)
+        block, thread = _blocks_and_threads(sch, fuse_blocks(sch, loops))
+        sch.bind(block, "blockIdx.x")
         sch.bind(thread, "threadIdx.x")
     return thread
 
