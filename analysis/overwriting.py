@@ -9,6 +9,7 @@ from ..dialects.tir import AccessOp, ForOp, FuncOp, LaunchThreadOp, LoadOp, Matc
 from . import isl, isl_budget
 from .dependence import carried_dependence
 from .index import Analyzer
+from .scopes import ancestors
 
 
 def compute_in_place(func: FuncOp, operand: int, result: int) -> FuncOp | str:
@@ -26,10 +27,12 @@ def compute_in_place(func: FuncOp, operand: int, result: int) -> FuncOp | str:
         return "the kernel has buffers of different types for them"
     loads = [use.operation for use in read.uses if isinstance(use.operation, LoadOp)]
     stores = [use.operation for use in written.uses if isinstance(use.operation, StoreOp)]
-    others = [use.operation for buffer in (read, written) for use in buffer.uses if not _is_region(use.operation)]
+    others = [
+        use.operation for buffer in (read, written) for use in buffer.uses if not isinstance(use.operation, AccessOp)
+    ]
     if len(others) > len(loads) + len(stores):
         return "the kernel uses them otherwise than by reads of the operand and stores of the result"
-    loops = dict.fromkeys(loop for store in stores for loop in _around(store))
+    loops = dict.fromkeys(loop for store in stores for loop in ancestors(store))
     if any(isinstance(loop, WhileOp) for loop in loops):
         return "a while loop stores elements"
     if not all(_precedes(load, store) for load in loads for store in stores):
@@ -64,24 +67,10 @@ def _are_alike(a: SSAValue, b: SSAValue) -> bool:
     return len(sizes[0]) == len(sizes[1]) and all(map(analyzer.same, *sizes))
 
 
-def _is_region(op: Operation) -> bool:
-    return isinstance(op, AccessOp)
-
-
-def _around(op: Operation) -> list[Operation]:
-    """The operations around an operation."""
-    around: list[Operation] = []
-    parent = op.parent_op()
-    while parent is not None:
-        around.append(parent)
-        parent = parent.parent_op()
-    return around
-
-
 def _precedes(load: Operation, store: Operation) -> bool:
     """Whether a load precedes a store in each iteration of the loops around both."""
-    blocks: dict[Block | None, Operation] = {each.parent: each for each in (store, *_around(store))}
-    each = next(each for each in (load, *_around(load)) if each.parent in blocks)
+    blocks: dict[Block | None, Operation] = {each.parent: each for each in (store, *ancestors(store))}
+    each = next(each for each in (load, *ancestors(load)) if each.parent in blocks)
     ours = blocks[each.parent]
     return each is not ours and each.is_before_in_block(ours)
 

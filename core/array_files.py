@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from .dtypes import numpy_dtype
 from .errors import OptionError
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -33,6 +34,14 @@ def _to_bytes(array: Array) -> Array:
     """The array with types of ml_dtypes viewed as bytes, as numpy stores them anyway, except float8_e5m2, which numpy
     cannot read."""
     return array.view(f"V{array.itemsize}") if array.dtype.isbuiltin == 2 else array
+
+
+def restore_dtype(array: Array, dtype: str) -> Array:
+    """An array of a file. dtype: of the array that was written; of a type unknown to numpy (`bfloat16`) the file has
+    the bytes."""
+    expected = numpy_dtype(dtype)
+    is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == expected.itemsize
+    return array.view(expected) if is_bytes else array
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Array]) -> None:

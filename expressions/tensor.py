@@ -218,7 +218,10 @@ def elementwise_tensor(combine: Callable[..., Any], operands: Sequence[Any], nam
 
     TeError if the shapes do not match.
     """
-    shape = _broadcast([tensor.shape for tensor in operands if isinstance(tensor, Tensor)])
+    shapes = [tensor.shape for tensor in operands if isinstance(tensor, Tensor)]
+    shape = broadcast_shape(shapes)
+    if shape is None:
+        raise TeError(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} do not go together")
 
     def element(value: Any, axes: Sequence[PrimExpr]) -> Any:
         if not isinstance(value, Tensor):
@@ -255,14 +258,14 @@ def _is_structurally_equal(a: PrimExpr, b: PrimExpr) -> bool:
     return len(a.children) == len(b.children) and all(map(is_same_extent, a.children, b.children))
 
 
-def _broadcast(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr]:
-    """The broadcast shape of tensors: from the last dimension on, extents are equal or 1. TeError for a mismatch."""
+def broadcast_shape(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr] | None:
+    """The broadcast shape of tensors: from the last dimension on, extents are equal or 1. None for a mismatch."""
     result: list[PrimExpr] = []
     for n in range(1, max(map(len, shapes)) + 1):
         extents = [shape[-n] for shape in shapes if n <= len(shape)]
         wide = [extent for extent in extents if not _is_one(extent)]
         if not all(is_same_extent(extent, wide[0]) for extent in wide[1:]):
-            raise TeError(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} do not go together")
+            return None
         result.insert(0, wide[0] if wide else extents[0])
     return result
 

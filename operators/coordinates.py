@@ -11,7 +11,7 @@ import numpy as np
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, Select, as_expr, cast, const
-from ..expressions.tensor import Tensor, is_same_extent
+from ..expressions.tensor import Tensor, broadcast_shape, is_same_extent
 from .definition import OPERATORS, Pattern, operator
 from .elements import build_tensor, element_or_zero
 from .extents import known_extent
@@ -109,7 +109,10 @@ def adv_index(data: Tensor, *indices: Tensor) -> Tensor:
         require_integers(each, "adv_index: indices")
     if not 0 < len(indices) <= data.ndim:
         raise TeError(f"adv_index: {len(indices)} indices of data of {data.ndim} dimensions")
-    shape = _broadcast_shape([each.shape for each in indices])
+    shapes = [list(each.shape) for each in indices]
+    shape = broadcast_shape(shapes)
+    if shape is None:
+        raise TeError(f"adv_index: indices of shapes {shapes}, which do not broadcast")
     behind, extents = len(shape), data.shape[: len(indices)]
 
     def index(place: Tensor, i: Sequence[PrimExpr]) -> PrimExpr:
@@ -121,20 +124,6 @@ def adv_index(data: Tensor, *indices: Tensor) -> Tensor:
         return element_or_zero(extents, data.dtype, lambda: data(*at, *i[behind:]))
 
     return build_tensor([*shape, *data.shape[len(indices) :]], source, "advanced_index", "injective")
-
-
-def _broadcast_shape(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr]:
-    """The shape to which tensors broadcast. TeError for shapes that do not."""
-    rank = max(map(len, shapes))
-    result: list[PrimExpr] = [as_expr(1)] * rank
-    for shape in shapes:
-        for d, extent in enumerate(shape, rank - len(shape)):
-            if known_extent(extent) == 1 or is_same_extent(extent, result[d]):
-                continue
-            if known_extent(result[d]) != 1:
-                raise TeError(f"adv_index: indices of shapes {[list(each) for each in shapes]}, which do not broadcast")
-            result[d] = extent
-    return result
 
 
 def _invert_reference(data: Array) -> Array:
@@ -258,3 +247,14 @@ def matrix_set_diag(
         return scalar.if_then_else(inside, diagonal(*place), data(*i))
 
     return build_tensor(data.shape, element, "T_matrix_set_diag", "injective")
+
+
+def diagonal_attributes(k: int | Sequence[int], align: str) -> dict[str, Any]:
+    """The attributes of `matrix_set_diag` for a diagonal, or those from `k[0]` to `k[1]`.
+
+    align: the sides on which shorter diagonals above and below the main one stand in their rows, as `RIGHT_LEFT`.
+    """
+    require_one_of(align, ("LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"), "matrix_set_diag: align")
+    first, last = (k, k) if isinstance(k, int) else (k[0], k[-1])
+    above, below = (side == "RIGHT" for side in align.split("_"))
+    return {"k1": first, "k2": last, "super_diag_right_align": above, "sub_diag_right_align": below}

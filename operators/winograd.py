@@ -98,9 +98,10 @@ def _weight_reference(weight: Array, tile_size: int) -> Array:
     packed = padded.reshape(blocks, LANES, inputs, TAPS * TAPS).transpose(3, 0, 2, 1).astype("float64")
     values = np.empty((len(matrix), len(matrix), *packed.shape[1:]), weight.dtype)
     points, taps = values.reshape(len(matrix) ** 2, -1), packed.reshape(TAPS * TAPS, -1)
+    products = np.kron(matrix, matrix)
     for start in range(0, taps.shape[1], _CACHED):
         part = slice(start, start + _CACHED)
-        _transform_weights(points[:, part], taps[:, part], np.kron(matrix, matrix))
+        _transform_weights(points[:, part], taps[:, part], products)
     return values
 
 

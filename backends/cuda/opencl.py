@@ -7,7 +7,7 @@ The emitted text has a small vocabulary, so the translation is a table of words.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ...core.errors import UnsupportedError
 from ...core.target import Target
@@ -17,6 +17,8 @@ from .emitter import EmittedCuda, EmittedKernel
 from .emitter.math import FUNCTIONS
 
 _MEMORY = r"__global|__local|__constant"
+_OWN = rf"{_MEMORY}|__kernel|__attribute__"
+"""Words of OpenCL C that the translation writes before it looks up words."""
 _WORDS = {
     "__shared__": "__local",
     "__restrict__": "restrict",
@@ -98,7 +100,9 @@ def _places(text: str) -> dict[str, str]:
     return {match[2]: match[1].replace("__shared__", "__local") for match in heads}
 
 
-def _cast(places: dict[str, str]):
+def _cast(places: dict[str, str]) -> Callable[[re.Match[str]], str]:
+    """The replacement of a cast of the address of a variable: a pointer to the memory of the variable."""
+
     def cast(match: re.Match[str]) -> str:
         place = places.get(match[2])
         return f"({place + ' ' if place else ''}{match[1]})(&{match[2]}"
@@ -112,9 +116,8 @@ def _word(token: str, text: str) -> str:
     if token in _RESERVED:
         return next(name for n in range(len(text)) if (name := f"{token}_{n}") not in text)
     new = _WORDS.get(token, token)
-    if token.startswith("__") and token not in _WORDS and not re.fullmatch(rf"{_MEMORY}|__kernel|__attribute__", token):
-        raise UnsupportedError(f"opencl: no OpenCL C for {token} of CUDA C++")
-    if token in ("extern", "include", "const_cast", "reinterpret_cast", "nullptr"):
+    is_unknown = token.startswith("__") and token not in _WORDS and not re.fullmatch(_OWN, token)
+    if is_unknown or token in ("extern", "include", "const_cast", "reinterpret_cast", "nullptr"):
         raise UnsupportedError(f"opencl: no OpenCL C for {token} of CUDA C++")
     return new
 

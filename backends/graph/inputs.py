@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from ...core.array_files import restore_dtype
 from ...core.dtypes import numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
 from .steps import TensorSpec
@@ -42,20 +43,14 @@ def complete_inputs(
     fill: the contents of generated arrays, one of `FILLS`.  sizes: known sizes by name; those of given arrays are
     added.  seed: of random contents.  ArgumentError for a given array that does not fit, UnknownSizeError.
     """
-    arrays = {spec.name: _restore_type(given[spec.name], spec) for spec in specs if spec.name in given}
-    for spec in specs:
+    arrays = {spec.name: restore_dtype(given[spec.name], spec.dtype) for spec in specs if spec.name in given}
+    for spec in specs:  # all of them first: they determine the sizes of the others
         if spec.name in arrays:
             spec.bind(arrays[spec.name], sizes)
     rng = np.random.default_rng(seed)
-    generated = {spec.name: _generate(spec, fill, rng, sizes) for spec in specs if spec.name not in arrays}
-    return {spec.name: (arrays | generated)[spec.name] for spec in specs}
-
-
-def _restore_type(array: Array, spec: TensorSpec) -> Array:
-    """An array of a type unknown to files of numpy (`bfloat16`), which contain its bytes."""
-    expected = numpy_dtype(spec.dtype)
-    is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == expected.itemsize
-    return array.view(expected) if is_bytes else array
+    return {
+        spec.name: arrays[spec.name] if spec.name in arrays else _generate(spec, fill, rng, sizes) for spec in specs
+    }
 
 
 def _generate(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mapping[str, int]) -> Array:

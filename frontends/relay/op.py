@@ -11,8 +11,8 @@ from ...core.errors import UnsupportedError
 from ...expressions.errors import TeError
 from ...operators import Operator, operator_of
 from ...operators.axes import Axes
+from ...operators.coordinates import diagonal_attributes
 from ...operators.layouts import Layout
-from ...operators.requirements import require_one_of
 from . import image, nn, vision
 from .expr import Constant, Expr, Tuple, TupleWrapper, as_expr, call, flat_operands
 from .operators import call_operator, constant_number, constant_numbers, operator_function, relay_function
@@ -402,11 +402,7 @@ def matrix_set_diag(data: Expr, diagonal: Expr, k: Any = 0, align: str = "RIGHT_
 
     align: the sides on which shorter diagonals above and below the main one stand in their rows.
     """
-    first, *rest = constant_numbers(k, "matrix_set_diag")
-    require_one_of(align, ("LEFT_LEFT", "LEFT_RIGHT", "RIGHT_LEFT", "RIGHT_RIGHT"), "matrix_set_diag: align")
-    above, below = (side == "RIGHT" for side in align.split("_"))
-    sides = {"super_diag_right_align": above, "sub_diag_right_align": below}
-    return call("matrix_set_diag", data, diagonal, k1=first, k2=rest[0] if rest else first, **sides)
+    return call("matrix_set_diag", data, diagonal, **diagonal_attributes(constant_numbers(k, "matrix_set_diag"), align))
 
 
 # Orders

@@ -35,6 +35,9 @@ from ..relay import Size, dtype_of_tensor, normal_size, shape_of, tensor_type
 from ..relay.attributes import parse_attribute_value, print_attribute_value
 from ..relay.types import names_of, verify_tensor
 
+NARROW_DTYPES = {"float64": "float32", "int64": "int32"}
+"""The data types of constants without a stated one, for those of numpy's numbers."""
+
 SizeAttr: TypeAlias = IntAttr | StringAttr
 """A static size, or the text of a symbolic size in normal form."""
 

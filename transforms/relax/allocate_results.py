@@ -10,8 +10,7 @@ from xdsl.passes import ModulePass
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...operators.relax import AllocTensorOp, CallTirInplaceOp, CallTirOp
-from ..relay.graphs import replace
-from .functions import insert_before, relax_functions
+from .functions import insert_before, relax_functions, replace_call
 
 
 class RelaxAllocateResultsPass(ModulePass):
@@ -46,8 +45,5 @@ def _allocate(call: CallTirOp) -> None:
         tensors.append(allocation.output)
     count, operands = len(call.args), [*call.args, *tensors]
     positions = range(count, len(operands))
-    new = CallTirInplaceOp(call.callee.string_value(), operands, positions, call.output.type, call.size_texts)
-    insert_before(call, new)
-    if call.output.name_hint is not None:
-        set_name_hint(new.output, call.output.name_hint)
-    replace(call, [new.output])
+    callee = call.callee.string_value()
+    replace_call(call, CallTirInplaceOp(callee, operands, positions, call.output.type, call.size_texts))

@@ -10,7 +10,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.xdsl_compat import set_name_hint
 from ...operators.relax import FuncOp, TupleGetOp, TupleOp
-from ..relay.graphs import erase
+from ..relay.graphs import erase, replace
 
 
 def relax_functions(module: ModuleOp) -> Iterator[FuncOp]:
@@ -24,6 +24,15 @@ def insert_before(op: Operation, new: Operation) -> None:
     """Inserts an op before another one, with its source location."""
     new.location = op.location
     Rewriter.insert_op(new, InsertPoint.before(op))
+
+
+def replace_call(op: Operation, new: Operation) -> None:
+    """Replaces an op with one result by another one, whose result has the name of the replaced result."""
+    insert_before(op, new)
+    (old,), (result,) = op.results, new.results
+    if old.name_hint is not None:
+        set_name_hint(result, old.name_hint)
+    replace(op, [result])
 
 
 def replace_by_fields(value: SSAValue, fields: Sequence[SSAValue], op: Operation) -> None:

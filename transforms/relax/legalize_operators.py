@@ -72,8 +72,7 @@ def _erase_unused(block: Block) -> None:
     """Erases operators that nothing reads: a kernel without results is none."""
     for node in reversed(list(block.ops)):
         if isinstance(node, OperatorOp) and not any(result.uses for result in node.results):
-            node.detach()
-            node.erase()
+            erase(node)
 
 
 def _blocks(func: FuncOp) -> list[Block]:

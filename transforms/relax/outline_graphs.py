@@ -44,8 +44,8 @@ from ...operators.relay import SIZE_PARAMETERS, CallOp, ConstantOp, OperatorOp, 
 from ...operators.relay import FuncOp as GraphOp
 from ...operators.relay import ReturnOp as GraphReturnOp
 from ...operators.relay.bounds import SIZE_BOUNDS, bounds_attribute
-from ..relay.graphs import erase, replace
-from .functions import insert_before, relax_functions, replace_by_fields
+from ..relay.graphs import erase
+from .functions import insert_before, relax_functions, replace_by_fields, replace_call
 
 
 class RelaxOutlineGraphsPass(ModulePass):
@@ -108,11 +108,7 @@ def _overwrite_nothing(op: CallTirInplaceOp) -> None:
     allocations = [arg.owner for arg in op.args[first:]]
     if not all(isinstance(each, AllocTensorOp) and len(list(each.output.uses)) == 1 for each in allocations):
         return
-    call = CallTirOp(op.callee.string_value(), op.args[:first], op.output.type, op.size_texts)
-    insert_before(op, call)
-    if op.output.name_hint is not None:
-        set_name_hint(call.output, op.output.name_hint)
-    replace(op, [call.output])
+    replace_call(op, CallTirOp(op.callee.string_value(), op.args[:first], op.output.type, op.size_texts))
     for each in allocations:
         assert isinstance(each, AllocTensorOp)
         erase(each)

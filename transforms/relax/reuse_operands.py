@@ -15,13 +15,11 @@ from ...analysis.overwriting import compute_in_place
 from ...core.identifiers import fresh_name
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
-from ...core.xdsl_compat import set_name_hint
 from ...dialects import tir
 from ...operators.relax import CallDpsPackedOp, CallTirInplaceOp, CallTirOp
 from ...operators.relax.in_place import later_reader
 from ...operators.relay import OperatorOp
-from ..relay.graphs import replace
-from .functions import insert_before, relax_functions
+from .functions import insert_before, relax_functions, replace_call
 
 _remarks = PassRemarks("relax-reuse-operands")
 
@@ -81,10 +79,7 @@ class _Reuse:
                 continue
             new = CallTirInplaceOp(kernel.sym_name.data, call.args, [n], arg.type, call.size_texts)
             _remarks.applied(call, lambda n=n: f"the result is in the memory of operand {n}")
-            insert_before(call, new)
-            if call.output.name_hint is not None:
-                set_name_hint(new.output, call.output.name_hint)
-            replace(call, [new.output])
+            replace_call(call, new)
             return
 
     def _kernel(self, func: tir.FuncOp, operand: int, result: int) -> tir.FuncOp | str:

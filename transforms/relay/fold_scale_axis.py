@@ -18,7 +18,7 @@ from ...core.remarks import PassRemarks, Place
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
-from .graphs import erase, graphs_of, replace
+from .graphs import erase_unused, graphs_of, replace
 
 _remarks = PassRemarks("relay-fold-scale-axis")
 
@@ -69,7 +69,7 @@ def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
         scaled = folder.scale_result(data)
         if scaled is not None:
             replace(op, [scaled])
-            _erase_chain(data)
+            erase_unused(data)
         elif folder.scale_reader(op, data):
             replace(op, [data])
         else:
@@ -79,16 +79,6 @@ def _fold(op: OperatorOp, constants: dict[str, Array]) -> None:
         return
     if obstacles:
         _remarks.missed(place, lambda: f"the factor is not folded into weights: {'; '.join(dict.fromkeys(obstacles))}")
-
-
-def _erase_chain(value: SSAValue) -> None:
-    """Erases operators without uses: the operator that computes `value`, then recursively those of its operands."""
-    op = value.owner
-    if isinstance(op, OperatorOp) and not any(output.uses for output in op.outputs):
-        args = list(op.args)
-        erase(op)
-        for arg in args:
-            _erase_chain(arg)
 
 
 @dataclass(frozen=True)

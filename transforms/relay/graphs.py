@@ -78,6 +78,16 @@ def erase(op: Operation) -> None:
     op.erase()
 
 
+def erase_unused(value: SSAValue) -> None:
+    """Erases operators without uses: the operator that computes `value`, then recursively those of its operands."""
+    op = value.owner
+    if isinstance(op, OperatorOp) and not any(output.uses for output in op.outputs):
+        args = list(op.args)
+        erase(op)
+        for arg in args:
+            erase_unused(arg)
+
+
 @contextmanager
 def drop_unused_arrays(module: ModuleOp) -> Generator[None]:
     """Drops the arrays without references after a change of the module: those referenced before the body and those

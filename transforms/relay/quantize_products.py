@@ -18,7 +18,7 @@ from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, constant_array, dtype_of_tensor, shape_of
-from .graphs import erase, graphs_of, operator_at, replace, splat_number
+from .graphs import erase, erase_unused, graphs_of, operator_at, replace, splat_number
 from .pack_quantized import QuantizedProduct
 
 _remarks = PassRemarks("relay-quantize-products")
@@ -166,7 +166,7 @@ def _divide_scales(op: OperatorOp, builder: RelayBuilder) -> None:
     if is_positive and not isinstance(value.owner, ConstantOp) and _is_scaled(value):
         _remarks.applied(op, lambda: "the scales of the operands are divided")
         replace(op, [_quotient(value, divisor, builder)])
-        _erase_unused(value)
+        erase_unused(value)
 
 
 def _is_scaled(value: SSAValue) -> bool:
@@ -213,16 +213,6 @@ def _quotient(value: SSAValue, divisor: SSAValue, builder: RelayBuilder) -> SSAV
         case _:
             args = [_quotient(arg, divisor, builder) for arg in op.args]
     return builder.operator(op.operator.name, *args, **op.attribute_values)
-
-
-def _erase_unused(value: SSAValue) -> None:
-    """Erases the operator that computes a value, if it has no uses, and those that computed its operands only."""
-    op = value.owner
-    if isinstance(op, OperatorOp) and not any(output.uses for output in op.outputs):
-        args = list(op.args)
-        erase(op)
-        for arg in args:
-            _erase_unused(arg)
 
 
 def _attributes(op: OperatorOp) -> dict[str, object]:

@@ -24,9 +24,9 @@ class ConvertRelayToTePass(ModulePass):
 
     Formulas follow each other; a tensor is inlined into its readers where no element is computed twice
     (`te-inline{recompute=false}`), but for bytes that are computed from sums of `nn.contrib_conv2d_pack_int8`. The
-    parameters are the parameters of the function, its results, and the sizes that
-    no parameter determines by itself, as integers. A function for a library becomes the
-    function that the library builds: a `te.func` or `tir.func` with the same parameters. Callers are unchanged.
+    parameters are the parameters of the function, its results, and the sizes that no parameter determines by itself, as
+    integers. A function for a library becomes the function that the library builds: a `te.func` or `tir.func` with the
+    same parameters. Callers are unchanged.
 
     Before
         relay.func primitive @fused_exp("p0" %p0: tensor<8xf32>) {

@@ -291,11 +291,8 @@ def schedule_to_module(
     return _program(sch, args, name, binds)
 
 
-def form_irmodule(
-    sch: te.Schedule, args: Sequence[Any], name: str, binds: Mapping[te.Tensor, DeclaredBuffer] | None
-) -> IRModule:
-    """`schedule_to_module` under its name of v0.8."""
-    return schedule_to_module(sch, args, name, binds)
+form_irmodule = schedule_to_module
+"""The name of `schedule_to_module` in v0.8."""
 
 
 def _program(

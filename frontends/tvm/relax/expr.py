@@ -13,7 +13,7 @@ from ....core.dtypes import numpy_dtype
 from ....core.errors import ArgumentError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
-from ....operators.relax.types import PrimType, known_shape, number_of, prim, shape
+from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, number_of, prim, shape
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from .struct_info import StructInfo, size_of, struct_info_of
@@ -167,7 +167,7 @@ def const(value: Any, dtype: str | None = None) -> Constant:
     of Python, unless the value is an array of a device."""
     array = plain_array(value)
     if dtype is None and (isinstance(value, np.ndarray | np.generic) or not hasattr(value, "dtype")):
-        dtype = {"int64": "int32", "float64": "float32"}.get(array.dtype.name)
+        dtype = NARROW_DTYPES.get(array.dtype.name)
     return Constant(np.asarray(array, None if dtype is None else numpy_dtype(dtype)))
 
 

@@ -327,9 +327,7 @@ def sparse_to_dense(
 
 def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices in which a diagonal, or the diagonals from `k[0]` to `k[1]`, are replaced."""
-    first, last = (k, k) if isinstance(k, int) else (k[0], k[-1])
-    sides = align.startswith("RIGHT"), align.endswith("RIGHT")
-    return coordinates.matrix_set_diag(data, diagonal, first, last, *sides)
+    return coordinates.matrix_set_diag(data, diagonal, **coordinates.diagonal_attributes(k, align))
 
 
 # Orders

@@ -133,12 +133,12 @@ def conv2d(
     """The convolution of images. padding: as of `get_pad_tuple`.  kernel_layout: by default OIHW, or HWIO for NHWC and
     HWCN.  layout: the data_layout, under its name up to v0.7.
     """
-    data_layout = layout or data_layout
-    layout = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(data_layout, "OIHW")
-    around = _around(kernel, layout, padding, dilation) if isinstance(padding, str) else padding
+    image = layout or data_layout
+    window = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(image, "OIHW")
+    around = _around(kernel, window, padding, dilation) if isinstance(padding, str) else padding
     return convolutions.conv2d(
         data, kernel, strides, around, dilation,
-        data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
+        data_layout=image, kernel_layout=window, out_dtype=out_dtype or "",
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....operators.coordinates import diagonal_attributes
 from ....operators.definition import OPERATORS
 from ..absent import report_absent
 from ..nd import Device, array
@@ -294,9 +295,7 @@ def sequence_mask(data: Array, valid_length: Array, mask_value: float, axis: int
 
 def matrix_set_diag(input_np: Array, diagonal: Array, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT") -> Array:
     """`matrix_set_diag`."""
-    first, last = (k, k) if isinstance(k, int) else (k[0], k[-1])
-    sides = {"super_diag_right_align": align.startswith("RIGHT"), "sub_diag_right_align": align.endswith("RIGHT")}
-    return _reference("matrix_set_diag", input_np, diagonal, k1=first, k2=last, **sides)
+    return _reference("matrix_set_diag", input_np, diagonal, **diagonal_attributes(k, align))
 
 
 def nll_loss(

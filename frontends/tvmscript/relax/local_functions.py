@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import NoneAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, SSAValue
 
+from ....analysis.lanes import free_values
 from ....core.diagnostics import Span
 from ....core.identifiers import fresh_name
 from ....core.xdsl_compat import set_name_hint
@@ -33,7 +34,7 @@ def _define(context: RelaxContext, node: syntax.FunctionDef) -> None:
     inner = RelaxContext(module, context.scope, node)
     reader = RelaxFunctionReader(inner, node, {**arguments, "private": True}, name)
     func = reader.read()
-    captured = _captured(inner.block)
+    captured = list(dict.fromkeys(free_values(func)))
     module.finished[name] = _with_parameters(func, captured)
     context.scope.names[node.name] = LocalFunction(name, tuple(captured))
 
@@ -52,28 +53,16 @@ def _decorator(context: RelaxContext, node: syntax.FunctionDef) -> dict[str, Val
     return arguments
 
 
-def _captured(block: Block) -> list[SSAValue]:
-    """The values of outer functions that the operations of a block use."""
-    own: set[SSAValue] = set(block.args)
-    for op in block.walk():
-        own.update(op.results)
-        own.update(arg for region in op.regions for inner in region.blocks for arg in inner.args)
-    return list(dict.fromkeys(value for op in block.walk() for value in op.operands if value not in own))
-
-
 def _with_parameters(func: FuncOp, captured: Sequence[SSAValue]) -> FuncOp:
     """A function with further parameters before its own, in place of values of an outer function."""
-    block, taken = func.body.block, {name for name, _ in func.params}
-    params: list[tuple[str, Attribute]] = []
+    old = [(name, value.type) for name, value in func.params]
+    taken, params = {name for name, _ in old}, list[tuple[str, Attribute]]()
     for index, value in enumerate(captured):
-        argument = block.insert_arg(value.type, index)
+        argument = func.body.block.insert_arg(value.type, index)
         name = fresh_name(value.name_hint or "captured", taken)
         set_name_hint(argument, name)
         params.append((name, value.type))
-        for use in list(value.uses):
-            if _is_inside(use.operation.parent, block):
-                use.operation.operands[use.index] = argument
-    old = [(name, value.type) for name, value in _own_parameters(func)]
+        value.replace_uses_with_if(argument, lambda use: func.is_ancestor(use.operation))
     result = FuncOp(
         func.sym_name.data,
         [*params, *old],
@@ -85,18 +74,6 @@ def _with_parameters(func: FuncOp, captured: Sequence[SSAValue]) -> FuncOp:
     )
     result.location = func.location
     return result
-
-
-def _own_parameters(func: FuncOp) -> list[tuple[str, SSAValue]]:
-    """The names of the parameters of a function, and their values, the last arguments of its block."""
-    names = [name.data for name in func.param_names.data]
-    return list(zip(names, func.body.block.args[len(func.body.block.args) - len(names) :], strict=True))
-
-
-def _is_inside(block: Block | None, outer: Block) -> bool:
-    while block is not None and block is not outer:
-        block = block.parent_block()
-    return block is outer
 
 
 # Calls

@@ -29,7 +29,7 @@ from ....operators.relax import (
     StringOp,
     ToVdeviceOp,
 )
-from ....operators.relax.types import is_tensor, prim, shape, tensor, tuple_type
+from ....operators.relax.types import NARROW_DTYPES, is_tensor, prim, shape, tensor, tuple_type
 from ....operators.relay import ConstantOp
 from ..context import ElaborationContext
 from ..values import (
@@ -73,15 +73,11 @@ def _const(context: RelaxContext, span: Span, value: Value, dtype: Value = None)
         return RelaxValue(context.at(span).number(number, name))
     try:
         array = plain_array(number)
-        kind = numpy_dtype(_NARROW.get(str(array.dtype), str(array.dtype)) if name is None else name)
+        kind = numpy_dtype(NARROW_DTYPES.get(str(array.dtype), str(array.dtype)) if name is None else name)
         array = np.asarray(array, kind)
         return RelaxValue(context.at(span).constant(array, "const"))
     except (ValueError, TypeError) as error:
         raise span.error(f"R.const: {error}") from None
-
-
-_NARROW = {"float64": "float32", "int64": "int32"}
-"""The data types of constants without a stated one, for those of numpy."""
 
 
 def _default_dtype(number: bool | int | float) -> str:
@@ -417,20 +413,14 @@ _invoke("invoke_closure", CallPackedOp)
 _invoke("invoke_pure_closure", CallPurePackedOp)
 
 
-def _unsupported(names: str, reason: str) -> None:
-    def refuse(name: str) -> None:
-        @_word(name)
-        def read(context: RelaxContext, span: Span, *args: Value, **named: Value) -> Value:
-            raise span.error(f"R.{name} is not supported: {reason}")
-
-    for name in names.split():
-        refuse(name)
+def _unsupported(name: str, reason: str) -> None:
+    @_word(name)
+    def read(context: RelaxContext, span: Span, *args: Value, **named: Value) -> Value:
+        raise span.error(f"R.{name} is not supported: {reason}")
 
 
-_unsupported(
-    "ccl.allgather ccl.allreduce ccl.broadcast_from_worker0 ccl.scatter_from_worker0",
-    "programs run in one process, without other workers",
-)
+for _name in ("ccl.allgather", "ccl.allreduce", "ccl.broadcast_from_worker0", "ccl.scatter_from_worker0"):
+    _unsupported(_name, "programs run in one process, without other workers")
 _unsupported("call_builtin_with_ctx", "programs are read as they are before TVM's VMShapeLower")
 
 

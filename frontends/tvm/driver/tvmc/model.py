@@ -12,8 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from .....backends.devices import BenchmarkResult
-from .....core.array_files import read_arrays, write_arrays
-from .....core.dtypes import numpy_dtype
+from .....core.array_files import read_arrays, restore_dtype, write_arrays
 from .....core.errors import ArgumentError, LoadError, StepwellError
 from .....module import Module
 from ....mlir import parse_mlir
@@ -106,7 +105,7 @@ def _of_kind(kind: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
     for key, array in arrays.items():
         stored_kind, dtype, name = key.split(":", 2)
         if stored_kind == kind:
-            found[name] = array.view(numpy_dtype(dtype)) if array.dtype.kind == "V" else array
+            found[name] = restore_dtype(array, dtype)
     return found
 
 
