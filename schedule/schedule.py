@@ -21,6 +21,7 @@ from .primitives.pad_einsum import PadEinsumPrimitives
 from .primitives.padding import PaddingPrimitives
 from .primitives.queries import Queries
 from .primitives.reductions import ReductionPrimitives
+from .primitives.regions import RegionPrimitives
 from .primitives.reindex import ReindexPrimitives
 from .primitives.reindex_cache import ReindexCachePrimitives
 from .primitives.reverse_inline import ReverseInlinePrimitives
@@ -43,6 +44,7 @@ class Schedule(
     KindPrimitives,
     AxisPrimitives,
     AnnotationPrimitives,
+    RegionPrimitives,
     InlinePrimitives,
     ReverseInlinePrimitives,
     EpiloguePrimitives,

@@ -21,7 +21,6 @@ from .state import ComputeLocation, State, Target, applies
 from .trace import Trace, replay_script
 
 EXCLUDED_PRIMITIVES = {
-    "annotate_buffer_access": "the reads and writes of a block are inferred from its body",
     "set_axis_separator": "the memory of a buffer has one physical axis",
     "unsafe_hide_buffer_access": "the check of dependences needs all accesses",
     "unsafe_set_dtype": "it rounds values to another type, and a schedule keeps the results of a program",

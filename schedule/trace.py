@@ -12,6 +12,7 @@ from xdsl.rewriter import Rewriter
 from ..core.errors import OptionError, ParseError, UnknownPrimitiveError
 from ..dialects.schedule import (
     INFERRED,
+    AnnotateBufferAccessOp,
     BlockType,
     BoundMap,
     EnterPostprocOp,
@@ -131,7 +132,14 @@ def _python_arguments(op: ScheduleOp, names: dict[SSAValue, str], style: str) ->
     for name, value in arguments.items():
         if name in _LEFT_OUT and (value is None or value == []):
             continue
-        yield f"{name}={_factors(value, names) if name == 'factors' else _python_value(value, names, style)}"
+        if name == "factors":
+            text = _factors(value, names)
+        elif isinstance(value, BoundMap):
+            pairs = isinstance(op, AnnotateBufferAccessOp) and len(value.map.results) % 2 == 0
+            text = index_map_text(value.map, [names[parameter] for parameter in value.values], pairs=pairs)
+        else:
+            text = _python_value(value, names, style)
+        yield f"{name}={text}"
 
 
 _LEFT_OUT = frozenset(("consumer_blocks", "decision", "func_name"))
@@ -149,8 +157,6 @@ def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
             return names[value]
         case list():
             return f"[{', '.join(_python_value(v, names, style) for v in value)}]"  # pyright: ignore[reportUnknownVariableType]
-        case BoundMap():
-            return index_map_text(value.map, [names[parameter] for parameter in value.values])
         case Attribute():
             return attribute_text(value, style)
         case str():

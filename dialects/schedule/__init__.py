@@ -7,6 +7,7 @@ from xdsl.ir import Dialect
 from .base import INFERRED, BlockType, BoundMap, LoopType, ScheduleOp, SizeType, to_attribute, to_python
 from .blocks import (
     BUFFER_SIDES,
+    AnnotateBufferAccessOp,
     AnnotateOp,
     BlockizeOp,
     CacheReadOp,
@@ -67,6 +68,7 @@ __all__ = [
     "BUFFER_SIDES",
     "INFERRED",
     "AddUnitLoopOp",
+    "AnnotateBufferAccessOp",
     "AnnotateOp",
     "BindOp",
     "BlockType",
@@ -131,6 +133,7 @@ Schedule = Dialect(
     "schedule",
     [
         AddUnitLoopOp,
+        AnnotateBufferAccessOp,
         AnnotateOp,
         BindOp,
         BlockizeOp,

@@ -262,6 +262,36 @@ class StorageAlignOp(ScheduleOp):
 
 
 @irdl_op_definition
+class AnnotateBufferAccessOp(ScheduleOp):
+    """Declare the region of a buffer that a block reads or writes.
+
+    gen_new_ranges: a map from the axes of the block to the first element and the end of the range in each dimension.
+    parameters: the values of the symbols of the map: sampled numbers, and sizes of the program.
+
+    Constraints
+        (C1) the map has one symbol for each parameter.
+
+    Example
+        schedule.annotate_buffer_access %B, 0, "read", affine_map<(i) -> (i - 1, i + 2)>
+
+    Source: `sch.annotate_buffer_access(block, buffer_index, buf_type, gen_new_ranges)`
+    """
+
+    name = "schedule.annotate_buffer_access"
+    SYNTAX: ClassVar = ("block", "buffer_index", "buf_type", "gen_new_ranges")
+    MAPS: ClassVar = ("gen_new_ranges",)
+
+    block = operand_def(BlockType)
+    parameters = var_operand_def(EqAttrConstraint(i64) | BaseAttr(SizeType))
+    buffer_index = prop_def(IntegerAttr[IntegerType])
+    buf_type = prop_def(StringAttr)
+    gen_new_ranges = prop_def(AffineMapAttr)
+
+    def verify_(self) -> None:
+        self.verify_maps("(C1)")
+
+
+@irdl_op_definition
 class SetScopeOp(ScheduleOp):
     """Move a buffer that a block writes to another memory scope.
 

@@ -248,14 +248,17 @@ def require_divisors(analyzer: Analyzer, total: Lin, subject: str) -> None:
 _SUM, _TERM, _UNARY = range(3)
 
 
-def index_map_text(index_map: AffineMap, symbols: Sequence[str] = ()) -> str:
+def index_map_text(index_map: AffineMap, symbols: Sequence[str] = (), *, pairs: bool = False) -> str:
     """The Python text of an index map: `lambda i0, i1: (i0, i1 // 4, i1 % 4,)`.
 
-    symbols: the names of the parameters.
+    symbols: the names of the parameters.  pairs: whether every two results are a pair: `lambda i0: ((i0 - 1, i0 + 2),)`.
     """
     indices = [f"i{n}" for n in range(index_map.num_dims)]
     names = _Names(indices, symbols)
-    results = "".join(f"{_text(result, names, _SUM)}, " for result in index_map.results)
+    texts = [_text(result, names, _SUM) for result in index_map.results]
+    if pairs:
+        texts = [f"({low}, {end})" for low, end in zip(texts[::2], texts[1::2], strict=True)]
+    results = "".join(f"{text}, " for text in texts)
     head = f"lambda {', '.join(indices)}" if indices else "lambda"
     return f"{head}: ({results.removesuffix(' ')})"
 

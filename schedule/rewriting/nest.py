@@ -338,11 +338,17 @@ def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
     return sorted(blocks, key=lambda block: -sum(1 for _ in ancestors(block)))
 
 
+REGION_MARKS = {"read": "explicit_read_region", "write": "explicit_write_region"}
+"""The annotation of a block with the indices of the buffers whose regions a schedule has declared, by kind of access."""
+
+
 def erase_accesses(blocks: Iterable[BlockOp]) -> None:
-    """Erase the declared reads and writes of blocks, except of buffers to which they use a pointer: these cannot be
-    inferred."""
+    """Erase the declared reads and writes of blocks and their marks, except of buffers to which they use a pointer:
+    these cannot be inferred."""
     for block in blocks:
         pointed = _pointed_buffers(block)
+        for mark in REGION_MARKS.values():
+            set_annotation(block, mark, None)
         for access in block.accesses:
             if root_buffer(access.buffer) not in pointed:
                 erase_statement(access)

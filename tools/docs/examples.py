@@ -440,6 +440,11 @@ def main(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
             'i, = sch.get_loops("B")\nsch.unannotate(i, "pragma_unroll_explicit")',
         ),
         Example("storage_align", TWO, 'sch.storage_align("B", 0, axis=0, factor=16, offset=4)'),
+        Example(
+            "annotate_buffer_access",
+            TWO,
+            'sch.annotate_buffer_access("C", 0, "read", lambda vi: [(vi - 1, vi + 2)])',
+        ),
     ],
     Refusal(ADD, 'sch.annotate("B", "tile", 4)\nsch.annotate("B", "tile", 8)'),
 )

@@ -312,6 +312,20 @@ def _storage_align(p: ProgramPicker) -> None:
     p.schedule.storage_align(*_written_buffer(p), -1 - p.integer(0, 1), 8, 1)
 
 
+def _annotate_access(p: ProgramPicker) -> None:
+    block = p.block()
+    write = p.flag()
+    index = p.integer(0, p.buffers(block, write=write) - 1)
+    rank = p.rank(block, index, write=write)
+    before, after = p.integer(0, 2), p.integer(-1, 3)
+
+    def ranges(*axes: Any) -> list[Any]:
+        sides = [axes[n % len(axes)] if axes else 0 for n in range(rank)]
+        return [(side - before, side + after) for side in sides]
+
+    p.schedule.annotate_buffer_access(block, index, "write" if write else "read", ranges)
+
+
 def _set_scope(p: ProgramPicker) -> None:
     p.schedule.set_scope(*_written_buffer(p), pick(p.choices, SCOPES))
 
@@ -356,6 +370,7 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "reorder_block_iter_var": _reorder_axes,
     "storage_align": _storage_align,
     "set_scope": _set_scope,
+    "annotate_buffer_access": _annotate_access,
     "annotate": _annotate,
     "transform_layout": _transform_layout,
     "transform_block_layout": _transform_block_layout,
@@ -399,6 +414,7 @@ GROUPS = {
     ),
     "fused loops": ("fuse", "fuse", "compute_at", "reverse_compute_at", "split", "bind"),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
+    "declared regions": ("annotate_buffer_access", "cache_read", "compute_at", "reverse_compute_at", "split", "blockize"),
     "copies in loops": (
         "cache_index",
         "reindex_cache_read",

@@ -96,6 +96,7 @@ schedule.trace {
   %init = schedule.decompose_reduction %C, %i
   %rf = schedule.rfactor %j, 0
   schedule.storage_align %B, 0, -1, 16, 4
+  schedule.annotate_buffer_access %C, 0, "read", affine_map<(d0, d1) -> ((d0 + -1), (d0 + 2), d1, (d1 + 1))>
   schedule.set_scope %B, 0, "shared"
   %o = schedule.blockize [%j]
   %p = schedule.blockize [%B, %C] {preserve_unit_iters = false}
@@ -125,6 +126,7 @@ schedule.trace {
 // CHECK-NEXT:    %init = schedule.decompose_reduction %C, %i
 // CHECK-NEXT:    %rf = schedule.rfactor %j, 0
 // CHECK-NEXT:    schedule.storage_align %B, 0, -1, 16, 4
+// CHECK-NEXT:    schedule.annotate_buffer_access %C, 0, "read", affine_map<(d0, d1) -> ((d0 + -1), (d0 + 2), d1, (d1 + 1))>
 // CHECK-NEXT:    schedule.set_scope %B, 0, "shared"
 // CHECK-NEXT:    %o = schedule.blockize [%j]
 // CHECK-NEXT:    %p = schedule.blockize [%B, %C] {preserve_unit_iters = false}
