@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
-from xdsl.ir.affine import AffineMap
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export
@@ -19,37 +18,31 @@ from ...dialects.tir import AccessOp, BlockOp, FuncOp, TirBuilder
 from ...dialects.tir.tree import erase_statement
 from ..handles import BlockLike
 from ..rewriting.copies import BufferLike, access_at, index_type, require_block
-from ..rewriting.index_maps import apply_map, bound_index_map, require_sizes_of
+from ..rewriting.index_maps import IndexMap, apply_map, bound_index_map, require_sizes_of
 from ..rewriting.nest import REGION_MARKS, export_mixed, function_of, set_annotation
 from ..state import State, applies
 from .arguments import BufferArguments
-
-Ranges: TypeAlias = "Callable[..., Any] | AffineMap"
-"""The accepted forms of ranges: a function of the axes of a block that returns a range or an index for each dimension
-of a buffer, or a map from the axes to the two ends of each range."""
 
 
 class RegionPrimitives(BufferArguments):
     """The primitive that declares the region of an access."""
 
     def annotate_buffer_access(
-        self, block: BlockLike, buffer_index: BufferLike, buf_type: str, gen_new_ranges: Ranges
+        self, block: BlockLike, buffer_index: BufferLike, buf_type: str, gen_new_ranges: IndexMap
     ) -> None:
-        """Declare the region of a buffer that a block reads or writes, for primitives that move blocks.
+        """Declare the region of a buffer that a block reads or writes.
 
             with T.block("C"):             ->      with T.block("C"):
                 vi = ...                               vi = ...
-                T.reads(B[0:16])                       T.reads(B[vi - 1:vi + 2])
+                T.reads(B[vi])                         T.reads(B[vi - 1:vi + 2])
                                                        T.block_attr({"explicit_read_region": [0]})
 
         block: a block.  buffer_index: the index of the buffer among the buffers that the block reads or writes, or its
         name.  buf_type: "read" or "write".  gen_new_ranges: a function of the axes of the block that returns for each
         dimension of the buffer a pair (first element, end), or an index for a range of one element.
-        `compute_at` and `reverse_compute_at` compute the elements of declared regions, within the shape of the buffer.
-        An inferred region covers a whole dimension if it cannot bound an index (`A[T.Cast("int32", ...)]`); a declared
-        one can be smaller. A primitive that changes the accesses of the block infers its regions again.
-        Always legal: regions determine no results, and a primitive that uses them is checked by the accesses
-        themselves. ScheduleError for another number of ranges, and for a range known to be empty.
+        Returns nothing. Always legal: regions determine no results. A primitive that uses a region too small for the accesses is
+        refused, for its check regards the accesses themselves. ScheduleError for another number of ranges, and for a
+        range known to be empty.
         """
         handle = self._block(block)
         target = require_block(self._block_op(handle))

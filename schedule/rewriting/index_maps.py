@@ -251,7 +251,8 @@ _SUM, _TERM, _UNARY = range(3)
 def index_map_text(index_map: AffineMap, symbols: Sequence[str] = (), *, pairs: bool = False) -> str:
     """The Python text of an index map: `lambda i0, i1: (i0, i1 // 4, i1 % 4,)`.
 
-    symbols: the names of the parameters.  pairs: whether every two results are a pair: `lambda i0: ((i0 - 1, i0 + 2),)`.
+    symbols: the names of the parameters.
+    pairs: whether every two results are a pair: `lambda i0: ((i0 - 1, i0 + 2),)`.
     """
     indices = [f"i{n}" for n in range(index_map.num_dims)]
     names = _Names(indices, symbols)

@@ -339,7 +339,7 @@ def innermost_first(blocks: Iterable[BlockOp]) -> list[BlockOp]:
 
 
 REGION_MARKS = {"read": "explicit_read_region", "write": "explicit_write_region"}
-"""The annotation of a block with the indices of the buffers whose regions a schedule has declared, by kind of access."""
+"""By kind of access, the annotation of a block with the indices of the buffers whose regions a schedule declares."""
 
 
 def erase_accesses(blocks: Iterable[BlockOp]) -> None:

@@ -414,7 +414,14 @@ GROUPS = {
     ),
     "fused loops": ("fuse", "fuse", "compute_at", "reverse_compute_at", "split", "bind"),
     "copies": ("cache_read", "cache_write", "reindex", "compute_at", "reverse_compute_at", "split", "reorder", "fuse"),
-    "declared regions": ("annotate_buffer_access", "cache_read", "compute_at", "reverse_compute_at", "split", "blockize"),
+    "declared regions": (
+        "annotate_buffer_access",
+        "cache_read",
+        "compute_at",
+        "reverse_compute_at",
+        "split",
+        "blockize",
+    ),
     "copies in loops": (
         "cache_index",
         "reindex_cache_read",

@@ -96,6 +96,16 @@ schedule.trace {
 
 // -----
 
+// (C1) schedule.annotate_buffer_access: a symbol for each parameter.
+schedule.trace {
+  %B = schedule.get_block "B"
+  %n = schedule.get_size "n"
+  schedule.annotate_buffer_access %B, 0, "read", affine_map<(i) -> (i, i + 1)>[%n]
+}
+// CHECK: (C1) gen_new_ranges has 0 symbols for 1 parameters
+
+// -----
+
 // (C1) schedule.sample_categorical: a probability for each.
 schedule.trace {
   %v = schedule.sample_categorical [16, 64], [1.0]
