@@ -40,7 +40,10 @@ class RegionPrimitives(BufferArguments):
         block: a block.  buffer_index: the index of the buffer among the buffers that the block reads or writes, or its
         name.  buf_type: "read" or "write".  gen_new_ranges: a function of the axes of the block that returns for each
         dimension of the buffer a pair (first element, end), or an index for a range of one element.
-        Returns nothing. Always legal: regions determine no results. A primitive that uses a region too small for the accesses is
+        A block that `compute_at` or `reverse_compute_at` moves computes the elements of declared regions within the
+        shape of the buffer: more than are accessed, if the region is larger. A primitive that changes the accesses of
+        the block infers its regions again.
+        Always legal: regions determine no results. A primitive that uses a region too small for the accesses is
         refused, for its check regards the accesses themselves. ScheduleError for another number of ranges, and for a
         range known to be empty.
         """
