@@ -70,6 +70,7 @@ PASSES: dict[str, str] = {
     "tir-lower-extension-statements": "tir.lower_extension_statements",
     "tir-lower-match-buffers": "tir.lower_match_buffers",
     "tir-lower-thread-reductions": "tir.lower_thread_reductions",
+    "tir-merge-kernels": "tir.merge_kernels",
     "tir-pad-buffers": "tir.pad_buffers",
     "tir-partition-loops": "tir.partition_loops",
     "tir-plan-allocations": "tir.plan_allocations",

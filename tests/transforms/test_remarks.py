@@ -81,6 +81,48 @@ def transpose(A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 5), "float32")):
         ],
     ),
     (
+        "tir-merge-kernels",
+        """\
+@T.prim_func
+def fill(A: T.Buffer((32, 48), "float32")):
+    T.func_attr({"relay.kernel": True})
+    for i, j in T.grid(32, 48):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(1)
+
+@T.prim_func
+def fill_1(A: T.Buffer((64, 48), "float32")):
+    T.func_attr({"relay.kernel": True})
+    for i, j in T.grid(64, 48):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(1)
+
+@T.prim_func
+def fill_2(A: T.Buffer((40, 20), "float32")):
+    T.func_attr({"relay.kernel": True})
+    for i, j in T.grid(40, 20):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(1)
+
+@T.prim_func
+def fill_3(A: T.Buffer((8, 48), "float32")):
+    T.func_attr({"relay.kernel": True})
+    for i, j in T.grid(8, 48):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(1)
+""",
+        [
+            "18:5: missed: fill and fill_2 differ in 32 and 40, 48 and 20, expected one extent from 16 on",
+            "26:5: missed: fill and fill_3 differ in 32 and 8, expected one extent from 16 on",
+            "2:5: applied: fill is fill.merged with the extent 32",
+            "10:5: applied: fill_1 is fill.merged with the extent 64",
+        ],
+    ),
+    (
         "tir-unroll-loops{max-extent=8}",
         """\
 @T.prim_func

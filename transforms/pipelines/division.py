@@ -2,7 +2,8 @@
 
 The passes after this landing change each function by its own text, and by what a callee declares. So a part is a module
 with some functions, and declarations of those that they call in other parts. Functions that call each other are in one
-part, except for the kernels of graphs, which are not inlined. The division depends on the program alone.
+part, except for the kernels of graphs, which are not inlined. Similar kernels, which may be merged into one function,
+are in one part, too. The division depends on the program alone.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from ...analysis.similar_functions import families
 from ...core.walking import find_ops
 from ...dialects.attributes import DISJOINT_VERSION, ELSEWHERE, GRAPH_KERNEL, READ_ONLY, is_true
 from ...dialects.tir import AccessOp, CallExternOp, CallOp, FuncOp, LoadOp, MatchBufferOp
@@ -23,6 +25,8 @@ from ..tir.to_scf.types import lower_type
 
 PART_WEIGHT = 100
 """The weight of a part, at least, except for the last part: about 0.1 s of compilation."""
+_SIMILAR_WEIGHT = 4
+"""The divisor of the weight of a kernel that is merged into another one: its schedule is a quarter of the work."""
 MOST_PARTS = 900
 _KERNEL_WEIGHT = 4
 """The weight of an operation of a graph's kernel, whose schedule makes several of it; that of others is 1."""
@@ -58,8 +62,10 @@ def divide(mod: Module) -> list[Part]:
     if len(functions) < len(ops):
         return whole
     callees = {name: _callees(op, functions) for name, op in functions.items()}
-    components = _components(callees, {name for name, op in functions.items() if _is_kernel(op) and not callees[name]})
-    groups = _groups([_Group(tuple(names), sum(_weight(functions[name]) for name in names)) for names in components])
+    kernels = [name for name, op in functions.items() if _is_kernel(op) and not callees[name]]
+    similar = {name: family for family in _families([functions[name] for name in kernels]) for name in family}
+    components = _components(callees, similar, set(kernels))
+    groups = _groups([_Group(tuple(names), _weight_of(names, functions, similar)) for names in components])
     if len(groups) < 2:
         return whole
     called = [dict.fromkeys(callee for name in group.names for callee in callees[name]) for group in groups]
@@ -82,6 +88,18 @@ class _Group:
 
 def _weight(function: FuncOp) -> int:
     return sum(1 for _ in function.walk()) * (_KERNEL_WEIGHT if _is_kernel(function) else 1)
+
+
+def _weight_of(names: Sequence[str], functions: Mapping[str, FuncOp], similar: Mapping[str, Sequence[str]]) -> int:
+    """The weight of the functions of a component. Similar kernels are scheduled apart, but compiled once."""
+    return sum(
+        _weight(functions[name]) // (1 if similar.get(name, [name])[0] == name else _SIMILAR_WEIGHT) for name in names
+    )
+
+
+def _families(kernels: Sequence[FuncOp]) -> list[list[str]]:
+    """The names of kernels that are similar, and so may be merged into one function (`tir-merge-kernels`)."""
+    return [[func.sym_name.data for func in family.functions] for family in families(kernels)]
 
 
 def _is_kernel(function: FuncOp) -> bool:
@@ -111,10 +129,13 @@ def _callees(function: FuncOp, functions: Mapping[str, FuncOp]) -> list[str]:
     return list(dict.fromkeys(name for name in names if name in functions))
 
 
-def _components(callees: Mapping[str, Sequence[str]], separable: Container[str]) -> list[list[str]]:
-    """The names of functions that call each other, in the order of the program. separable: the functions whose callers
-    may be elsewhere."""
-    components = {name: [name] for name in callees}
+def _components(
+    callees: Mapping[str, Sequence[str]], similar: Mapping[str, Sequence[str]], separable: Container[str]
+) -> list[list[str]]:
+    """The names of functions that call each other or are similar, in the order of the program. similar: the functions
+    of the family of a function.  separable: the functions whose callers may be elsewhere."""
+    families = {id(family): list(family) for family in similar.values()}
+    components = {name: families[id(similar[name])] if name in similar else [name] for name in callees}
     for name in callees:
         for callee in callees[name]:
             caller, called = components[name], components[callee]

@@ -184,12 +184,17 @@ def _graphs_to_loops(_options: Options) -> list[ModulePass]:
 def _schedule_cpu(options: Options) -> list[ModulePass]:
     # lazy: the schedule primitives are needed for functions without a schedule only
     from ..tir.collapse_axes import TirCollapseAxesPass
+    from ..tir.merge_kernels import TirMergeKernelsPass
     from ..tir.schedule_cpu import TirScheduleCpuPass
 
     # The checks of `sanitize` state the accesses of the program as its user wrote it.
     if not options.schedule or options.sanitize:
         return []
-    return [TirCollapseAxesPass(), TirScheduleCpuPass(cpu=str(options.cpu), contract=options.contract is None)]
+    return [
+        TirCollapseAxesPass(),
+        TirScheduleCpuPass(cpu=str(options.cpu), contract=options.contract is None),
+        TirMergeKernelsPass(),
+    ]
 
 
 def _schedule_gpu(_options: Options) -> list[ModulePass]:

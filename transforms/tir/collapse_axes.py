@@ -9,7 +9,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, StringAttr
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -20,15 +20,12 @@ from ...analysis.unscheduled import is_graph_kernel
 from ...core.dtypes import dtype_of, int_fits
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
-from ...core.xdsl_compat import set_name_hint
 from ...dialects.attributes import SCHEDULE_RULE
 from ...dialects.tir import (
     AccessOp,
-    AddressOfOp,
     AllocBufferOp,
     Axis,
     BlockOp,
-    CallOp,
     ForOp,
     FuncOp,
     LoadOp,
@@ -38,6 +35,7 @@ from ...dialects.tir import (
 from ...dialects.tir.operands import redirect_access, set_operands
 from ...dialects.tir.tree import erase_if_dead, is_pure_expression
 from ...schedule.rewriting.nest import erase_accesses, make_loop, move_to_end, renew_accesses, set_axes
+from .kernel_calls import calling_region
 
 COLLAPSED = ".collapsed"
 """The end of the name of a function with collapsed axes, after the name of the kernel that calls it."""
@@ -331,7 +329,7 @@ def _move_to_inner_function(func: FuncOp, collapse: _Collapse) -> None:
     )
     inner.location = func.location
     types = [value.type for value in inner.body.block.args]
-    func.add_region(_calling_region(func, inner, types))
+    func.add_region(calling_region(func, inner.sym_name.data, types))
     block = func.parent
     assert block is not None
     block.insert_op_before(inner, func)
@@ -341,20 +339,6 @@ def _move_to_inner_function(func: FuncOp, collapse: _Collapse) -> None:
     for buffer, dims in collapse.dims.items():
         _collapse_buffer(buffer, dims)
     renew_accesses(changed)
-
-
-def _calling_region(func: FuncOp, inner: FuncOp, types: Sequence[Attribute]) -> Region:
-    """The body of a kernel that calls the collapsed function, with pointers to the first elements of its buffers."""
-    body = Block(arg_types=types)
-    builder = TirBuilder(InsertPoint.at_end(body), func.location)
-    pointers = list[SSAValue]()
-    for name, argument, type in zip(func.param_names.data, body.args, types, strict=True):
-        assert isinstance(type, MemRefType)
-        set_name_hint(argument, name.data)
-        zeros = [builder.const(0, "int32")] * type.get_num_dims()
-        pointers.append(builder.insert(AddressOfOp(argument, zeros)).pointer)
-    builder.insert(CallOp(inner.sym_name.data, pointers))
-    return Region(body)
 
 
 def _collapse_block(block: BlockOp, collapse: _Collapse) -> None:

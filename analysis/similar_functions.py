@@ -1,0 +1,168 @@
+"""Functions that are equal but for one number: an extent of loops, axes and parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import MemRefType, NoneAttr
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from ..dialects.tir import AccessOp, BlockOp, ForOp, FuncOp
+from ..dialects.tir.base import DYNAMIC, static_values
+
+LEAST_EXTENT = 16
+"""The least number by which similar functions may differ: loops of fewer iterations are better known."""
+
+ExtentOwner: TypeAlias = BlockArgument | ForOp | BlockOp | AccessOp
+"""A parameter or operation that has extents."""
+
+
+@dataclass(frozen=True)
+class ExtentPlace:
+    """The place of an extent in a function: a loop (number 0), or the number of a dimension of a parameter, of an axis
+    of a block, or of a dimension of a declared region."""
+
+    owner: ExtentOwner
+    number: int
+
+
+@dataclass(frozen=True)
+class Family:
+    """Functions that are equal but for a number. extents: the number of each function.  places: those of the number, as
+    positions among the `extent_places` of each function."""
+
+    functions: Sequence[FuncOp]
+    extents: Sequence[int]
+    places: frozenset[int]
+
+
+def families(functions: Iterable[FuncOp]) -> Iterator[Family]:
+    """The families among some functions: each function is in one of them at most."""
+    for group in _groups(functions):
+        yield from _families_of(group)
+
+
+def differing_extents(functions: Iterable[FuncOp]) -> Iterator[tuple[FuncOp, FuncOp, list[tuple[int, int]]]]:
+    """Pairs of functions that are equal but for extents, the first function of each group and another, with the pairs
+    of different extents, each once, in order."""
+    for first, *others in _groups(functions):
+        for other in others:
+            pairs = zip(first.extents, other.extents, strict=True)
+            yield first.func, other.func, list(dict.fromkeys((a, b) for a, b in pairs if a != b))
+
+
+def _groups(functions: Iterable[FuncOp]) -> Iterable[list[_Description]]:
+    """The functions in groups that are equal but for extents, in order."""
+    groups: dict[Hashable, list[_Description]] = {}
+    for func in functions:
+        description = _Description(func)
+        groups.setdefault(tuple(description.text), []).append(description)
+    return groups.values()
+
+
+def extent_places(func: FuncOp) -> list[ExtentPlace]:
+    """The extents of a function that may be values, in order: dimensions of parameters in row-major order, extents of
+    loops that are neither unrolled nor vectorized, of axes and of declared regions."""
+    return _Description(func).places
+
+
+def _families_of(group: Sequence[_Description]) -> Iterator[Family]:
+    """The families among functions that differ in extents only: the largest family with the first function, then those
+    of the others."""
+    rest = list(group)
+    while len(rest) > 1:
+        first, *others = rest
+        similar: dict[frozenset[int], list[tuple[_Description, int, int]]] = {}
+        for other in others:
+            places = frozenset(n for n, (a, b) in enumerate(zip(first.extents, other.extents, strict=True)) if a != b)
+            pairs = {(first.extents[n], other.extents[n]) for n in places}
+            if len(pairs) == 1 and min(min(pairs)) >= LEAST_EXTENT:
+                ((own, its),) = pairs
+                similar.setdefault(places, []).append((other, own, its))
+        rest = others
+        if similar:
+            places, members = max(similar.items(), key=lambda item: len(item[1]))
+            (_, own, _), *_ = members
+            yield Family(
+                [first.func, *(each.func for each, _, _ in members)], [own, *(its for _, _, its in members)], places
+            )
+            taken = {id(each) for each, _, _ in members}
+            rest = [each for each in others if id(each) not in taken]
+
+
+@dataclass
+class _Description:
+    """A function as a text without the extents in `places`, and these `extents`."""
+
+    func: FuncOp
+    text: list[Hashable] = field(default_factory=list[Hashable])
+    places: list[ExtentPlace] = field(default_factory=list[ExtentPlace])
+    extents: list[int] = field(default_factory=list[int])
+    _numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+
+    def __post_init__(self) -> None:
+        func = self.func
+        self.text += [func.func_attrs, func.result_type, *func.attributes.items()]
+        self._block(func.body.block)
+
+    def _block(self, block: Block) -> None:
+        for argument in block.args:
+            self._numbers[argument] = len(self._numbers)
+            if block is self.func.body.block:
+                self._parameter(argument)
+            else:
+                self.text.append(argument.type)
+        for op in block.ops:
+            self._operation(op)
+
+    def _parameter(self, argument: BlockArgument) -> None:
+        type = argument.type
+        if isinstance(type, MemRefType) and isinstance(type.layout, NoneAttr):
+            shape = type.get_shape()
+            self.text += [type.element_type, type.memory_space, len(shape)]
+            for dim, extent in enumerate(shape):
+                self._extent(argument, dim, extent)
+        else:
+            self.text.append(type)
+
+    def _operation(self, op: Operation) -> None:
+        self.text += [type(op), *(self._numbers[operand] for operand in op.operands)]
+        for result in op.results:
+            self._numbers[result] = len(self._numbers)
+            self.text.append(result.type)
+        self.text += [*op.attributes.items(), len(op.regions)]
+        open_name = self._open_extents(op)
+        self.text += [item for item in op.properties.items() if item[0] != open_name]
+        for region in op.regions:
+            for block in region.blocks:
+                self._block(block)
+            self.text.append("end")
+
+    def _open_extents(self, op: Operation) -> str | None:
+        """Adds the extents of an operation. Returns the name of the property that has them."""
+        match op:
+            case ForOp() if op.kind.data in ("serial", "parallel"):
+                low, extent, step = static_values(op.static_bounds)  # pyright: ignore[reportArgumentType]
+                self.text += [low, step]
+                self._extent(op, 0, extent)
+                return "static_bounds"
+            case BlockOp():
+                bounds = static_values(op.static_domains)  # pyright: ignore[reportArgumentType]
+                self.text += bounds[::2]
+                for axis, extent in enumerate(bounds[1::2]):
+                    self._extent(op, axis, extent)
+                return "static_domains"
+            case AccessOp():
+                for dim, extent in enumerate(static_values(op.static_extents)):  # pyright: ignore[reportArgumentType]
+                    self._extent(op, dim, extent)
+                return "static_extents"
+            case _:
+                return None
+
+    def _extent(self, owner: ExtentOwner, number: int, extent: int) -> None:
+        if extent == DYNAMIC:
+            self.text.append(DYNAMIC)
+        self.places.append(ExtentPlace(owner, number))
+        self.extents.append(extent)

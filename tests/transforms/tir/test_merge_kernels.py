@@ -1,0 +1,118 @@
+"""Kernels that are merged into one function, and what they compute."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stepwell import Module, apply_passes, parse_tvmscript, relay
+from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell.dialects.tir import FuncOp
+from stepwell.tools.testing.attachment import assert_uses_are_attached
+from stepwell.tools.testing.scheduling import check_computes_the_same
+from stepwell.transforms.pipelines import lower_graph, lower_to_parts, lower_to_tir
+
+SCHEDULES = "tir-collapse-axes,tir-schedule-cpu"
+
+
+def layers(*channels: int, size: int = 6) -> Module:
+    """A graph of convolutions with windows of one element, of images of some numbers of channels."""
+    images = [relay.var(f"x{n}", shape=(1, count, size, size)) for n, count in enumerate(channels)]
+    weights = [relay.var(f"w{n}", shape=(8, count, 1, 1)) for n, count in enumerate(channels)]
+    results = [relay.nn.relu(relay.nn.conv2d(x, w)) for x, w in zip(images, weights, strict=True)]
+    return relay.module(relay.Function([*images, *weights], relay.concatenate(results, axis=1)))
+
+
+def kernels(graph: Module) -> Module:
+    return lower_to_tir(lower_graph(graph))
+
+
+def merged(module: Module, passes: str = "tir-merge-kernels") -> dict[str, FuncOp]:
+    """The merged functions of a module after passes."""
+    functions = apply_passes(module, passes).functions
+    return {name: func for name, func in functions.items() if isinstance(func, FuncOp) and name.endswith(".merged")}
+
+
+@pytest.mark.parametrize("passes", ["tir-merge-kernels", f"{SCHEDULES},tir-merge-kernels"])
+@pytest.mark.parametrize("target", ["python", "llvm"])
+def test_convolutions_of_a_growing_number_of_channels_are_one_function(passes: str, target: str) -> None:
+    module = kernels(layers(32, 64, 96))
+    ((name, func),) = merged(module, passes).items()
+    assert name.startswith("fused_nn_conv2d_nn_relu")
+    assert "extent" in [parameter.data for parameter in func.param_names]
+    after = apply_passes(module, passes)
+    assert_uses_are_attached(after)
+    check_computes_the_same(module, after, target=target)
+
+
+def test_a_graph_computes_the_same_with_merged_kernels() -> None:
+    channels = (32, 64, 96)
+    executor = GraphExecutor(build_graph(layers(*channels)))
+    random = np.random.default_rng(0)
+    images = [random.integers(-3, 4, (1, count, 6, 6)).astype(np.float32) for count in channels]
+    weights = [random.integers(-3, 4, (8, count, 1, 1)).astype(np.float32) for count in channels]
+    for n, (x, w) in enumerate(zip(images, weights, strict=True)):
+        executor.set_input(f"x{n}", x)
+        executor.set_input(f"w{n}", w)
+    executor.run()
+    sums = [np.einsum("oi,bihw->bohw", w[:, :, 0, 0], x) for x, w in zip(images, weights, strict=True)]
+    np.testing.assert_array_equal(np.asarray(executor.get_output(0)), np.maximum(np.concatenate(sums, axis=1), 0))
+
+
+def test_similar_kernels_are_in_one_part_of_a_program() -> None:
+    parts = lower_to_parts(lower_graph(layers(16, 24, 40, 48, size=9)))
+    convolutions = [{name for name in part.module.functions if "conv2d" in name} for part in parts]
+    assert max(map(len, convolutions)) == 4
+
+
+FILL = """\
+@T.prim_func
+def {name}(A: T.Buffer(({n}, {m}), "int32"), B: T.Buffer(({k}, {n}), "int32")):
+    T.func_attr({{"relay.kernel": True}})
+    for i, j in T.grid({n}, {m}):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = vi * 3 + vj + {c}
+    for k, i in T.grid({k}, {n}):
+        with T.block("B"):
+            vk, vi = T.axis.remap("SS", [k, i])
+            B[vk, vi] = A[vi, 0] - vk
+"""
+
+
+def fill(name: str, n: int, m: int = 4, k: int = 5, c: int = 0) -> str:
+    return FILL.format(name=name, n=n, m=m, k=k, c=c)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param({"n": 8}, {"n": 24}, id="a small extent"),
+        pytest.param({"n": 16, "m": 16}, {"n": 24, "m": 32}, id="two extents"),
+        pytest.param({"n": 16, "c": 16}, {"n": 24, "c": 24}, id="a constant besides"),
+        pytest.param({"n": 16}, {"n": 16}, id="equal kernels"),
+    ],
+)
+def test_other_kernels_stay(first: dict[str, int], second: dict[str, int]) -> None:
+    module = parse_tvmscript(fill("a", **first) + fill("b", **second))
+    assert merged(module) == {}
+
+
+def test_extents_that_are_equal_by_chance_are_told_apart_by_other_kernels() -> None:
+    module = parse_tvmscript(fill("a", 16, 16) + fill("b", 24, 16) + fill("c", 32, 16))
+    assert list(merged(module)) == ["a.merged"]
+    for target in ("python", "llvm"):
+        check_computes_the_same(module, apply_passes(module, "tir-merge-kernels"), target=target)
+
+
+EXTENTS = st.sampled_from([3, 16, 17, 24, 32])
+
+
+@settings(max_examples=8)
+@given(extents=st.lists(st.tuples(EXTENTS, EXTENTS, EXTENTS), min_size=2, max_size=4), schedules=st.booleans())
+def test_random_kernels_compute_the_same(extents: list[tuple[int, int, int]], schedules: bool) -> None:
+    module = parse_tvmscript("".join(fill(f"f{i}", *each) for i, each in enumerate(extents)))
+    passes = f"{SCHEDULES},tir-merge-kernels" if schedules else "tir-merge-kernels"
+    after = apply_passes(module, passes)
+    assert_uses_are_attached(after)
+    check_computes_the_same(module, after, target="llvm")

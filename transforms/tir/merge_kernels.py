@@ -1,0 +1,227 @@
+"""The pass `tir-merge-kernels`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, SymbolRefAttr, i32
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.names import symbols_of
+from ...analysis.similar_functions import (
+    LEAST_EXTENT,
+    ExtentOwner,
+    ExtentPlace,
+    Family,
+    differing_extents,
+    extent_places,
+    families,
+)
+from ...analysis.unscheduled import is_graph_kernel
+from ...core.dtypes import dtype_of
+from ...core.identifiers import fresh_name
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...core.xdsl_compat import set_name_hint
+from ...dialects.tir import AccessOp, BlockOp, CallOp, DeclBufferOp, ForOp, FuncOp, HandleType, Mixed, TirBuilder
+from ...dialects.tir.base import scope_of, split_mixed
+from ...dialects.tir.operands import set_operands
+from ...schedule.rewriting.nest import set_axes
+from .kernel_calls import calling_region
+
+MERGED = ".merged"
+"""The end of the name of a function that computes several kernels, after the name of the first of them."""
+_remarks = PassRemarks("tir-merge-kernels")
+
+
+class TirMergeKernelsPass(ModulePass):
+    """Merges kernels of graphs that are equal but for a number into one function, which is lowered and compiled once:
+    convolutions with 1 by 1 windows of a growing number of input channels, for instance.
+
+    The number is an extent, 16 at least, of dimensions of parameters, of loops that are neither unrolled nor
+    vectorized, of axes, and of declared regions. The function `FIRST.merged` has it as its last parameter. Names and
+    parameters of public kernels stay: they call the function. Private functions are erased, and their callers call it.
+
+    Before
+        tir.func @add("A" %A: memref<64x48xf32>) attrs {relay.kernel = true} {
+          tir.for serial "i" %i : i32 in [0 +: 64] {
+            ...
+        tir.func @add_1("A" %A: memref<96x48xf32>) attrs {relay.kernel = true} {
+          tir.for serial "i" %i : i32 in [0 +: 96] {
+            ...
+
+    After
+        tir.func private @add.merged("A" %a: !tir.handle<f32>, "extent" %n: i32) attrs {relay.kernel = true} {
+          %A = tir.decl_buffer "A" %a dims [%n] : !tir.handle<f32> -> memref<?x48xf32>
+          tir.for serial "i" %i : i32 in [0 +: %n] {
+            ...
+        tir.func @add("A" %A: memref<64x48xf32>) attrs {relay.kernel = true} {
+          ...
+          tir.call @add.merged(%pointer, %n) : !tir.handle<f32>, i32
+        }
+        ...
+
+    Must hold before: nothing.
+
+    Gone after: nothing.
+    """
+
+    name = "tir-merge-kernels"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = symbols_of(op)
+        kernels = [func for func in op.body.block.ops if isinstance(func, FuncOp) and _may_be_merged(func)]
+        if _remarks.are_collected:
+            _report_differences(kernels)
+        found = list(families(kernels))
+        if found:
+            calls = _calls(op)
+            for family in found:
+                _merge(family, fresh_name(f"{family.functions[0].sym_name.data}{MERGED}", names), calls)
+
+
+def _may_be_merged(func: FuncOp) -> bool:
+    """Whether a function is a kernel of a graph with buffers of known shapes as parameters."""
+    known = all(isinstance(value.type, MemRefType) for _, value in func.params)
+    return is_graph_kernel(func) and known and func.result_type is None
+
+
+def _report_differences(kernels: Iterable[FuncOp]) -> None:
+    """Reports the kernels that are equal to others but for several extents, or small ones."""
+    for first, other, pairs in differing_extents(kernels):
+        if len(pairs) > 1 or any(min(pair) < LEAST_EXTENT for pair in pairs):
+            text = ", ".join(f"{a} and {b}" for a, b in pairs)
+            names = first.sym_name.data, other.sym_name.data
+            _remarks.missed(
+                other,
+                lambda n=names, t=text: f"{n[0]} and {n[1]} differ in {t}, expected one extent from {LEAST_EXTENT} on",
+            )
+
+
+def _calls(module: ModuleOp) -> Mapping[str, list[CallOp]]:
+    """The calls of each function of a module, by its name."""
+    calls: dict[str, list[CallOp]] = {}
+    for call in find_ops(module, CallOp):
+        calls.setdefault(call.callee.string_value(), []).append(call)
+    return calls
+
+
+def _merge(family: Family, name: str, calls: Mapping[str, list[CallOp]]) -> None:
+    """Replaces the computations of a family by calls of one function. calls: those of private kernels, by name."""
+    first = family.functions[0]
+    block = first.parent
+    assert block is not None
+    types = {func: [value.type for value in func.body.block.args] for func in family.functions}
+    block.insert_op_before(_function_of_extent(first, name, family.places), first)
+    for func, extent in zip(family.functions, family.extents, strict=True):
+        _remarks.applied(func, lambda f=func, n=extent: f"{f.sym_name.data} is {name} with the extent {n}")
+        if func.private is None:
+            if func.regions:
+                func.detach_region(func.body).erase()
+            func.add_region(calling_region(func, name, types[func], [extent]))
+        else:
+            _redirect(calls.get(func.sym_name.data, ()), name, extent)
+            func.detach()
+            func.erase()
+
+
+def _redirect(calls: Iterable[CallOp], name: str, extent: int) -> None:
+    """Makes calls of a private function call the function of an extent."""
+    for call in calls:
+        number = TirBuilder(InsertPoint.before(call), call.location).const(extent, "int32")
+        call.properties["callee"] = SymbolRefAttr(name)
+        call.operands = [*call.args, number]
+
+
+# The function of an extent
+
+
+def _function_of_extent(func: FuncOp, name: str, places: Iterable[int]) -> FuncOp:
+    """Moves the body of a function to a private function with a parameter in some places of extents."""
+    every, params = extent_places(func), func.params
+    names = [parameter for parameter, _ in params]
+    body = func.detach_region(func.body)
+    block = body.block
+    parameter = block.insert_arg(i32, len(block.args))
+    names.append(fresh_name("extent", {*names}))
+    set_name_hint(parameter, names[-1])
+    extents = _Extents(parameter, TirBuilder(InsertPoint.at_start(block), func.location))
+    for owner, numbers in _by_owner([every[n] for n in sorted(places)]).items():
+        match owner:
+            case ForOp():
+                extents.set_of_loop(owner)
+            case BlockOp():
+                extents.set_of_block(owner, numbers)
+            case AccessOp():
+                extents.set_of_access(owner, numbers)
+            case _:
+                extents.set_of_parameter(owner, names[owner.index], numbers)
+    types = [value.type for value in block.args]
+    made = FuncOp(name, list(zip(names, types, strict=True)), attrs=func.func_attrs, body=body, private=True)
+    made.attributes |= func.attributes
+    made.location = func.location
+    return made
+
+
+def _by_owner(places: Iterable[ExtentPlace]) -> dict[ExtentOwner, list[int]]:
+    """The numbers of the extents of each operation or parameter."""
+    numbers: dict[ExtentOwner, list[int]] = {}
+    for place in places:
+        numbers.setdefault(place.owner, []).append(place.number)
+    return numbers
+
+
+class _Extents:
+    """Replaces extents of a function by its parameter, of type int32.
+
+    builder: inserts at the start of the function.
+    """
+
+    def __init__(self, parameter: SSAValue, builder: TirBuilder):
+        self._parameter = parameter
+        self._builder = builder
+
+    def _of_type(self, type: Attribute) -> SSAValue:
+        return self._builder.cast(self._parameter, dtype_of(type))
+
+    def set_of_loop(self, loop: ForOp) -> None:
+        """Replaces the extent of a loop."""
+        low, _, step = loop.mixed_bounds
+        static, operands = split_mixed([low, self._of_type(loop.variable.type), step])
+        loop.properties["static_bounds"] = static
+        loop.operands = operands
+
+    def set_of_block(self, block: BlockOp, numbers: Iterable[int]) -> None:
+        """Replaces the extents of axes of a block."""
+        axes = block.axes
+        for n in numbers:
+            axes[n] = replace(axes[n], extent=self._of_type(axes[n].binding.type))
+        set_axes(block, axes)
+
+    def set_of_access(self, access: AccessOp, numbers: Iterable[int]) -> None:
+        """Replaces the extents of dimensions of a declared region."""
+        region = access.region
+        for n in numbers:
+            region[n] = region[n][0], self._parameter
+        mins, extents = ([pair[part] for pair in region] for part in (0, 1))
+        static_mins, low = split_mixed(mins)
+        static_extents, high = split_mixed(extents)
+        access.properties |= {"static_mins": static_mins, "static_extents": static_extents}
+        set_operands(access, [[access.buffer], low, high])
+
+    def set_of_parameter(self, argument: BlockArgument, name: str, numbers: Iterable[int]) -> None:
+        """Replaces a buffer by a pointer, which is viewed as a buffer whose dimensions have the extent."""
+        type = argument.type
+        assert isinstance(type, MemRefType)
+        shape: list[Mixed] = list(type.get_shape())
+        for n in numbers:
+            shape[n] = self._parameter
+        pointer = argument.block.insert_arg(HandleType(type.element_type, scope_of(type)), argument.index)
+        set_name_hint(pointer, name)
+        view = DeclBufferOp(name, pointer, type.element_type, shape, space=type.memory_space)
+        argument.replace_all_uses_with(self._builder.insert(view).buffer)
+        argument.block.erase_arg(argument)
