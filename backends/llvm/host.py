@@ -18,9 +18,7 @@ _V4 = f"{_V3} avx512bw avx512cd avx512dq avx512f avx512vl"
 _HASWELL = f"{_V3} crc32 pclmul"
 _SKYLAKE_X = f"{_V4} aes crc32 pclmul"
 _CASCADELAKE = f"{_SKYLAKE_X} avx512vnni"
-_ICELAKE = (
-    f"{_CASCADELAKE} avx512bitalg avx512ifma avx512vbmi avx512vbmi2 avx512vpopcntdq gfni sha vaes vpclmulqdq"
-)
+_ICELAKE = f"{_CASCADELAKE} avx512bitalg avx512ifma avx512vbmi avx512vbmi2 avx512vpopcntdq gfni sha vaes vpclmulqdq"
 _ZEN = f"{_HASWELL} aes sha sse4a"
 _FEATURES = {
     "generic": "",
