@@ -65,7 +65,12 @@ class Module:
         return constants_of(self.op)
 
     @property
-    def functions(self) -> dict[str, Any]:
+    def functions(self) -> Mapping[Any, Any]:
+        """The functions by name, in program order: `function_ops`; a subclass has functions of its own."""
+        return self.function_ops
+
+    @property
+    def function_ops(self) -> dict[str, Any]:
         """The functions by name, ops of any landing, in program order."""
         symbols = ((op.get_trait(SymbolOpInterface), op) for op in self.op.body.block.ops)
         named = ((symbol.get_sym_attr_name(op), op) for symbol, op in symbols if symbol is not None)
@@ -76,17 +81,17 @@ class Module:
 
         FunctionNotFoundError, a KeyError, if the module has no such function.
         """
-        functions = self.functions
+        functions = self.function_ops
         if name not in functions:
             known = ", ".join(functions) or "none"
             raise FunctionNotFoundError(f"no function {name!r}{did_you_mean(name, functions)} (has: {known})")
         return Module(ModuleOp([functions[name].clone()]), self.constants)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.functions)
+        return iter(self.function_ops)
 
     def __contains__(self, name: str) -> bool:
-        return name in self.functions
+        return name in self.function_ops
 
     def clone(self) -> Module:
         """A copy of the module that shares only the constant arrays with it."""
@@ -119,7 +124,7 @@ class Module:
         return str(self.op)
 
     def __repr__(self) -> str:
-        return f"<stepwell.Module of {', '.join(self.functions) or 'nothing'}>"
+        return f"<stepwell.Module of {', '.join(self.function_ops) or 'nothing'}>"
 
 
 class FunctionNotFoundError(StepwellError, KeyError):

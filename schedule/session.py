@@ -87,7 +87,7 @@ class Session(Recorder):
         print(self.trace.as_python(style))
 
     def __repr__(self) -> str:
-        return f"<stepwell.Schedule of {', '.join(self.mod.functions)}, {len(self.trace)} instructions>"
+        return f"<stepwell.Schedule of {', '.join(self.mod.function_ops)}, {len(self.trace)} instructions>"
 
     def _repr_html_(self) -> str:
         """The current program and the trace, as a notebook shows them."""

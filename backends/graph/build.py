@@ -52,9 +52,9 @@ def build_graph(
     """
     target = Target.from_value(target)
     mod.verify()
-    func = mod.functions.get(entry)
+    func = mod.function_ops.get(entry)
     if func is None:
-        raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.functions)}")
+        raise FunctionNotFoundError(f"no function {entry!r}{did_you_mean(entry, mod.function_ops)}")
     if not isinstance(func, FuncOp):
         hint = ", which build_relax compiles" if func.name == "relax.func" else ""
         raise OptionError(f"function {entry!r} is {func.name}{hint}, expected relay.func")

@@ -56,7 +56,7 @@ class GraphDescription:
     @staticmethod
     def of(graph: Module, entry: str) -> GraphDescription:
         """The description of a graph of kernel calls."""
-        func = graph.functions[entry]
+        func = graph.function_ops[entry]
         assert isinstance(func, FuncOp), f"{entry} is {func.name}"
         table = _Tensors()
         inputs = [table.add(value, name) for name, value in func.params]

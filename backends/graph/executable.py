@@ -184,7 +184,7 @@ def _checked_graph(archive: Archive) -> _Graph:
     entry = str(saved["entry"])
     with reading(archive.path, GRAPH):
         graph = _parse(archive.read(GRAPH).decode())
-        graph.functions[entry].verify()
+        graph.function_ops[entry].verify()
         description = GraphDescription.of(graph, entry)
     expected = description.as_json()
     for name in {**expected, **saved}:

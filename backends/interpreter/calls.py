@@ -29,7 +29,7 @@ class CallFunctions(StatefulFunctions):
     @impl(CallOp)
     def run_call(self, interpreter: Interpreter, op: CallOp, args: PythonValues) -> PythonValues:
         name = op.callee.string_value()
-        callee = Module(interpreter.module).functions.get(name)
+        callee = Module(interpreter.module).function_ops.get(name)
         if not isinstance(callee, FuncOp):
             raise unsupported(op, f"no function {name!r} in the module")
         if promises_noalias(callee.attr(TIR_NOALIAS)):

@@ -14,14 +14,40 @@ from .engine import ObjectCode, Processor, host_triple
 
 _V2 = "cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"
 _V3 = f"{_V2} avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave"
-_LEVELS = {
+_V4 = f"{_V3} avx512bw avx512cd avx512dq avx512f avx512vl"
+_HASWELL = f"{_V3} crc32 pclmul"
+_SKYLAKE_X = f"{_V4} aes crc32 pclmul"
+_CASCADELAKE = f"{_SKYLAKE_X} avx512vnni"
+_ICELAKE = f"{_CASCADELAKE} avx512bitalg avx512ifma avx512vbmi avx512vbmi2 avx512vpopcntdq gfni sha vaes vpclmulqdq"
+_ZEN = f"{_HASWELL} aes sha sse4a"
+_FEATURES = {
     "generic": "",
     "x86-64": "",
     "x86-64-v2": _V2,
     "x86-64-v3": _V3,
-    "x86-64-v4": f"{_V3} avx512bw avx512cd avx512dq avx512f avx512vl",
+    "x86-64-v4": _V4,
+    "corei7": f"{_V2} crc32",
+    "nehalem": f"{_V2} crc32",
+    "westmere": f"{_V2} crc32 pclmul",
+    "corei7-avx": f"{_V2} avx crc32 pclmul xsave",
+    "sandybridge": f"{_V2} avx crc32 pclmul xsave",
+    "core-avx-i": f"{_V2} avx crc32 f16c pclmul xsave",
+    "ivybridge": f"{_V2} avx crc32 f16c pclmul xsave",
+    "core-avx2": _HASWELL,
+    "haswell": _HASWELL,
+    "broadwell": f"{_HASWELL} adx",
+    "skylake": f"{_HASWELL} adx aes",
+    "skylake-avx512": f"{_SKYLAKE_X} adx",
+    "skx": f"{_SKYLAKE_X} adx",
+    "cascadelake": f"{_CASCADELAKE} adx",
+    "icelake-client": f"{_ICELAKE} adx",
+    "icelake-server": f"{_ICELAKE} adx",
+    "znver1": f"{_ZEN} adx",
+    "znver2": f"{_ZEN} adx",
+    "znver3": f"{_ZEN} adx vaes vpclmulqdq",
 }
-"""The features of the processors with these names, as defined by the psABI of x86-64."""
+"""The features of processors by name, as defined by the psABI of x86-64, and by LLVM without those whose instructions
+it selects for intrinsics only."""
 
 
 def check_host(code: NativeCode, path: Path) -> None:
@@ -30,10 +56,10 @@ def check_host(code: NativeCode, path: Path) -> None:
         raise LoadError(f"{path}: made for {code.triple}, this machine is {host_triple()}")
     host = Processor.host()
     needed, has = _enabled_features(code.features), _enabled_features(host.features)
-    if code.cpu in _LEVELS:
-        needed |= set(_LEVELS[code.cpu].split())
-    elif code.cpu != host.cpu and not _names(code.features) >= _names(host.features):
-        raise LoadError(f"{path}: made for {code.cpu}, whose features it does not say, this machine is {host.cpu}")
+    if code.cpu != host.cpu and not _names(code.features) >= _names(host.features):
+        if code.cpu not in _FEATURES:
+            raise LoadError(f"{path}: made for {code.cpu}, whose features it does not say, this machine is {host.cpu}")
+        needed |= set(_FEATURES[code.cpu].split()) - _names(code.features)
     missing = sorted(needed - has)
     if missing:
         raise LoadError(

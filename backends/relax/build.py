@@ -48,8 +48,8 @@ def build_relax(
     """
     target = Target.from_value(target)
     mod.verify()
-    if not any(isinstance(func, FuncOp) for func in mod.functions.values()):
-        raise OptionError(f"a module of {', '.join(mod.functions) or 'no functions'}, expected a function of relax")
+    if not any(isinstance(func, FuncOp) for func in mod.function_ops.values()):
+        raise OptionError(f"a module of {', '.join(mod.function_ops) or 'no functions'}, expected a function of relax")
     missing = [name for name in _constants_of(mod) if name not in mod.constants]
     if missing:
         raise OptionError(
@@ -89,7 +89,7 @@ def _parts(lowered: Module, target: Target) -> list[tuple[Module, Target]]:
     if len(names) < 2:
         return [(lowered, target)]
     used: dict[str, set[str]] = {name: set() for name in names}
-    for func in lowered.functions.values():
+    for func in lowered.function_ops.values():
         if isinstance(func, FuncOp):
             devices = Devices.of_function(func)
             for op in func.walk():
@@ -109,9 +109,9 @@ def _part(lowered: Module, called: set[str]) -> Module:
         name = pending.pop()
         if name not in wanted:
             wanted.add(name)
-            callees = (op.properties.get("callee") for op in lowered.functions[name].walk())
+            callees = (op.properties.get("callee") for op in lowered.function_ops[name].walk())
             pending += [callee.string_value() for callee in callees if isinstance(callee, SymbolRefAttr)]
-    ops = [op.clone() for name, op in lowered.functions.items() if name in wanted]
+    ops = [op.clone() for name, op in lowered.function_ops.items() if name in wanted]
     return Module(ModuleOp(ops), lowered.constants)
 
 

@@ -59,7 +59,7 @@ class VMExecutable:
     @property
     def functions(self) -> dict[str, FuncOp]:
         """The functions that the virtual machine executes, by name."""
-        return {name: func for name, func in self.module.functions.items() if isinstance(func, FuncOp)}
+        return {name: func for name, func in self.module.function_ops.items() if isinstance(func, FuncOp)}
 
     @cached_property
     def graphs(self) -> dict[str, GraphDescription]:
@@ -67,7 +67,7 @@ class VMExecutable:
         called = {call.callee.string_value() for func in self.functions.values() for call in find_ops(func, CallOp)}
         return {
             name: GraphDescription.of(self.module, name)
-            for name, func in self.module.functions.items()
+            for name, func in self.module.function_ops.items()
             if isinstance(func, GraphOp) and name in called
         }
 
@@ -168,7 +168,7 @@ def _load(path: Path, symbols: Mapping[str, int]) -> VMExecutable:
         names: list[str] = archive.content["constants"]
     with reading(path, PROGRAM):
         module = Module(Parser(mlir_context(), archive.read(PROGRAM).decode(), PROGRAM).parse_module())
-        for func in module.functions.values():
+        for func in module.function_ops.values():
             if isinstance(func, FuncOp | GraphOp):
                 func.verify()
         specs = {

@@ -100,10 +100,10 @@ class Program:
 
     def calls(self) -> list[Call]:
         """Calls of the public functions: on whole numbers with small odd sizes, and on other numbers."""
-        private = {name for name, op in self.module.functions.items() if _is_internal(op)}
+        private = {name for name, op in self.module.function_ops.items() if _is_internal(op)}
         return [
             Call(entry, seed, default_size, is_whole)
-            for entry in self.module.functions
+            for entry in self.module.function_ops
             if entry not in private
             for seed, default_size, is_whole in ((0, 5, True), (1, 16, False))
         ]
@@ -114,11 +114,11 @@ class Program:
 
         UnsupportedError for a function that cannot be called, or that would take too long in the oracle.
         """
-        op = self.module.functions.get(call.entry)
+        op = self.module.function_ops.get(call.entry)
         match op:
             case FuncOp():
                 generator = InputGenerator(op, call.seed, {}, call.default_size, call.is_whole)
-                functions = {name: each for name, each in self.module.functions.items() if isinstance(each, FuncOp)}
+                functions = {name: each for name, each in self.module.function_ops.items() if isinstance(each, FuncOp)}
                 seconds = 0.0 if self.is_native else estimated_seconds(functions, call.entry, generator.size)
                 if seconds > MOST_SECONDS:
                     raise UnsupportedError(f"{call.entry}: a call would take some {seconds:.0f} s in the oracle")

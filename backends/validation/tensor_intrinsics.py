@@ -57,7 +57,7 @@ def _require_equal_call(name: str, call: Call, described: Program, implemented: 
     (expected,) = described.run([(call, arguments)])
     if isinstance(expected, Undefined):
         return
-    (entry,) = implemented.module.functions
+    (entry,) = implemented.module.function_ops
     other = replace(call, entry=entry)
     (actual,) = implemented.run([(other, _with_values(implemented.arguments(other, {}), arguments))])
     inputs = f"\n    inputs: {describe(arguments)}"

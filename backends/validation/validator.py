@@ -108,7 +108,7 @@ class PassValidator(PassObserver):
 
     def _require_functions(self, name: str, module: Module) -> None:
         for call in self._expected:
-            if call.entry not in module.functions:
+            if call.entry not in module.function_ops:
                 raise FaultyPassError(f"pass {name} removes the public function {call.entry}")
 
 

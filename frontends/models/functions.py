@@ -55,7 +55,7 @@ def finish_module(
 def _program(module: Module, name: str) -> Module:
     """The program of a function, of which all other functions are parts."""
     program = run_pipeline(module, [ConvertRelayToRelaxPass()])
-    for other, part in program.functions.items():
+    for other, part in program.function_ops.items():
         if other != name:
             part.properties["private"] = UnitAttr()
     return program

@@ -27,7 +27,7 @@ def bind_parameters(mod: Module, arrays: Mapping[str, npt.NDArray[Any]], entry: 
     function or parameter, and for an array of another type.
     """
     mod = mod.clone()
-    func = mod.functions.get(entry)
+    func = mod.function_ops.get(entry)
     if not isinstance(func, FuncOp | relax.FuncOp):
         kind = "no function" if func is None else func.name
         raise ArgumentError(f"function {entry}: {kind}, expected a graph or a function of relax")

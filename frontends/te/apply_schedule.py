@@ -438,7 +438,7 @@ class _Application:
             return
         attributes = stage.attributes[axis]
         with _stage_in_errors(stage, attributes.where):
-            for key, value in attributes.pragmas.items():
+            for key, value in attributes.annotations.items():
                 self.sch.annotate(loop, key, value)
             if attributes.kind is not None:
                 getattr(self.sch, attributes.kind)(loop)

@@ -11,13 +11,13 @@ from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError, user_frame
 from ...expressions.expr import IntImm, PrimExpr, Var, as_condition
-from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp
+from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 
 if TYPE_CHECKING:
     from .schedule import Schedule
     from .tensor_intrin import TensorIntrin
 
-UNSUPPORTED_STAGE_METHODS = frozenset(("env_threads", "prefetch", "rolling_buffer", "transform_layout"))
+UNSUPPORTED_STAGE_METHODS = frozenset(("env_threads", "rolling_buffer", "transform_layout"))
 """Methods of TVM's stages that are not supported yet."""
 
 
@@ -65,13 +65,11 @@ class Attachment:
 
 @dataclass
 class LoopAttributes:
-    """The attributes of a loop. kind: a primitive of `stepwell.Schedule`, or None.  pragmas: keys and values, as
-    annotations.
-    """
+    """The attributes of a loop. kind: a primitive of `stepwell.Schedule`, or None.  annotations: keys and values."""
 
     kind: str | None = None
     thread: IterVar | None = None
-    pragmas: dict[str, Any] = field(default_factory=dict[str, Any])
+    annotations: dict[str, Any] = field(default_factory=dict[str, Any])
     where: str = ""
 
 
@@ -239,7 +237,15 @@ class Stage:
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
         """Annotates a loop with `pragma_TYPE`, by default with the value 1."""
-        self._attributes(var).pragmas[f"pragma_{pragma_type}"] = 1 if pragma_value is None else pragma_value
+        self._attributes(var).annotations[f"pragma_{pragma_type}"] = 1 if pragma_value is None else pragma_value
+
+    def prefetch(self, tensor: Tensor, var: IterVar, offset: SupportsIndex) -> None:
+        """States that a loop reads elements of a tensor `offset` iterations later: an annotation `prefetch_TENSOR` of
+        the loop, by which no values change. TeError for a tensor that the stage does not read.
+        """
+        if tensor not in self.op.input_tensors:
+            raise TeError(f"prefetch: {tensor.name} is not read by stage {self.name}")
+        self._attributes(var).annotations[f"prefetch_{tensor.name}"] = index(offset)
 
     def position(self, axis: IterVar) -> int:
         """The index of an axis among the loops, outermost first. TeError if the axis is not a loop of this stage."""

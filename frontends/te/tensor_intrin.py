@@ -152,7 +152,7 @@ def _calls(part: Any, name: str) -> tuple[ExternCall, ...] | None:
 
 def _function(mod: Any) -> FuncOp:
     """A copy of the only function of a module."""
-    (function,) = mod.functions.values()
+    (function,) = mod.function_ops.values()
     return function.clone()
 
 

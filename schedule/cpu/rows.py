@@ -30,7 +30,7 @@ def rows(cpu: CpuModel, sch: Schedule, function: str) -> tuple[str, ...]:
     results of another iteration; rows that are the vectors of a sum, or that use the same elements; short rows that a
     block reads by windows.
     """
-    blocks = list(find_ops(sch.mod.functions[function], BlockOp))
+    blocks = list(find_ops(sch.mod.function_ops[function], BlockOp))
     count = _common_rows(cpu, sch, blocks)
     decline_unless(count, "its blocks have no rows in common")
     is_short = any(bytes < LEAST_BYTES for block in blocks for bytes in _bytes_read_by_windows(block, count))

@@ -38,7 +38,7 @@ def inline_producers(sch: Schedule, function: str) -> Schedule:
 
 def _next(sch: Schedule, function: str, done: set[str]) -> BlockOp | None:
     """The first block that should be inlined and has not been tried."""
-    func = sch.mod.functions[function]
+    func = sch.mod.function_ops[function]
     scope = BlockScope(func)  # pyright: ignore[reportArgumentType]
     for block in scope.blocks:
         if block.block_name.data not in done and _is_injective(block) and _pays(block, scope):

@@ -33,7 +33,7 @@ def keep_to_threads(sch: Schedule, thread: LoopRV) -> None:
 
 def share_between_kernels(sch: Schedule, function: str) -> None:
     """Moves temporaries with users in several kernels from memory of a block or thread to global memory."""
-    func = sch.mod.functions[function]
+    func = sch.mod.function_ops[function]
     kernels = list(outermost_bound_loops(func, (*BLOCK_AXES, *THREAD_AXES)))
     for block in child_blocks(func):
         for n, allocation in list(_temporaries(block)):

@@ -214,7 +214,7 @@ def are_equal_in(block: BlockOp, a: Lin, b: Lin) -> bool:
 
 def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:
     """The handle of a block of a function: by name if the name is unique, else by position."""
-    func = sch.mod.functions[function]
+    func = sch.mod.function_ops[function]
     name = block.block_name.data
     if sum(isinstance(op, BlockOp) and op.block_name.data == name for op in func.walk()) == 1:
         return sch.get_block(name, function)

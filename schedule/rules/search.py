@@ -31,7 +31,7 @@ class Search:
     @property
     def func(self) -> FuncOp:
         """The function in its current state."""
-        func = self.sch.mod.functions[self.function]
+        func = self.sch.mod.function_ops[self.function]
         assert isinstance(func, FuncOp)
         return func
 

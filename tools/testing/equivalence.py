@@ -64,9 +64,9 @@ def program_difference(a: Module, b: Module, *, block_names: bool = False, regio
 
 
 def _modules(a: Module, b: Module, block_names: bool, regions: bool) -> None:
-    if list(a.functions) != list(b.functions):
-        raise _DifferenceFoundError(f"functions differ:\n  {', '.join(a.functions)}\n  {', '.join(b.functions)}")
-    for f, g in zip(a.functions.values(), b.functions.values(), strict=True):
+    if list(a.function_ops) != list(b.function_ops):
+        raise _DifferenceFoundError(f"functions differ:\n  {', '.join(a.function_ops)}\n  {', '.join(b.function_ops)}")
+    for f, g in zip(a.function_ops.values(), b.function_ops.values(), strict=True):
         if not isinstance(f, FuncOp) or not isinstance(g, FuncOp):
             raise ValueError(f"function {f.sym_name.data} is not at the tir landing")
         _Comparison(f, g, block_names, regions).run()

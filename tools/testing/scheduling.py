@@ -108,8 +108,8 @@ def check_same_outputs(
     """Raises AssertionError unless each function returns the same outputs, as `check_computes_the_same` does."""
     expected, got = build(before, "python"), build(after, target)
     layouts = [] if trace is None else parameter_layouts(before, trace)
-    for name, func in before.functions.items():
-        other = after.functions[name]
+    for name, func in before.function_ops.items():
+        other = after.function_ops[name]
         assert isinstance(func, FuncOp)
         assert isinstance(other, FuncOp)
         moved = [layout for layout in layouts if layout.function == name]

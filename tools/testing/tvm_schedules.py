@@ -103,7 +103,7 @@ def _size_queries(schedule: Schedule, trace: Iterable[str]) -> list[str]:
     nodes = [node for line in trace for node in ast.walk(ast.parse(line)) if isinstance(node, ast.Name)]
     stored = {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
     loaded = {node.id for node in nodes if isinstance(node.ctx, ast.Load)} - stored
-    funcs = (func for func in schedule.mod.functions.values() if isinstance(func, FuncOp))
+    funcs = (func for func in schedule.mod.function_ops.values() if isinstance(func, FuncOp))
     sizes = dict.fromkeys(name for func in funcs for name, _ in integer_sizes(func))
     return [f'{name} = sch.get_size("{name}")' for name in sizes if name in loaded]
 

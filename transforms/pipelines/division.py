@@ -57,7 +57,7 @@ def divide(mod: Module) -> list[Part]:
     """
     ops = list(mod.op.body.block.ops)
     functions = {op.sym_name.data: op for op in ops if isinstance(op, FuncOp) and "." not in op.sym_name.data}
-    order = tuple(mod.functions)
+    order = tuple(mod.function_ops)
     whole = [Part(0, mod, sum(map(_weight, functions.values())), order)]
     if len(functions) < len(ops):
         return whole

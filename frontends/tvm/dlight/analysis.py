@@ -69,7 +69,7 @@ BlockInfo = SBlockInfo
 def normalize_prim_func(sch: Schedule) -> list[SBlockInfo] | None:
     """The blocks of the only function of a schedule; the loops of each are reordered so that those of spatial axes are
     outside. None if the loops of a block are not nested perfectly, or do not correspond to its axes."""
-    functions = [(name, op) for name, op in sch.mod.functions.items() if isinstance(op, FuncOp)]
+    functions = [(name, op) for name, op in sch.mod.function_ops.items() if isinstance(op, FuncOp)]
     if len(functions) != 1:
         return None
     ((name, func),) = functions

@@ -373,7 +373,7 @@ def build(
 def _symbols(mod: Module) -> dict[str, str]:
     """The names of functions by their attribute `global_symbol`."""
     symbols: dict[str, str] = {}
-    for name, func in mod.functions.items():
+    for name, func in mod.function_ops.items():
         attributes = func.func_attrs.data if isinstance(func, FuncOp) and func.func_attrs is not None else {}
         symbol = attributes.get("global_symbol")
         if isinstance(symbol, StringAttr):
@@ -385,7 +385,7 @@ def compile(mod: Module, target: TargetLike | None = None, **options: Any) -> An
     """The `OperatorModule` that `build` makes of a module or a function, or the `relax.Executable` of a module with
     functions of relax, as TVM calls both from v0.20 on. options: those of `relax.build` for functions of relax; none
     else (OptionError)."""
-    if any(isinstance(func, RelaxFuncOp) for func in mod.functions.values()):
+    if any(isinstance(func, RelaxFuncOp) for func in mod.function_ops.values()):
         return relax.build(mod, target, **options)
     if options:
         raise OptionError(

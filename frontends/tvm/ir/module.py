@@ -183,7 +183,7 @@ class IRModule(Module):
             symbol = expr.attrs.get("global_symbol")
             return IRModule({symbol if isinstance(symbol, str) else "main": expr}, expr.constants)
         if isinstance(expr, Module):
-            (func,) = expr.functions.values()
+            (func,) = expr.function_ops.values()
             callees: dict[str, Module] = getattr(expr, "callees", {})
             return IRModule({func.sym_name.data: expr, **callees}, expr.constants)
         return IRModule.from_graphs({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
@@ -218,7 +218,7 @@ class IRModule(Module):
         self._op = op
 
     def __iter__(self) -> Iterator[str]:
-        return iter([*self._untyped] if self._untyped else self.functions)
+        return iter([*self._untyped] if self._untyped else self.function_ops)
 
     def __contains__(self, name: object) -> bool:
         return name in list(self)
@@ -231,7 +231,7 @@ class IRModule(Module):
         name = _name(name)
         if name in self._untyped:
             return self._untyped[name]
-        func = self.functions.get(name)
+        func = self.function_ops.get(name)
         if isinstance(func, GraphFuncOp):
             return self._as_written(name, func) or read_function(func, self.constants)
         if isinstance(func, ProgramFuncOp):
@@ -242,21 +242,28 @@ class IRModule(Module):
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
 
+    @property
+    def functions(self) -> FunctionMap:
+        """The functions, those of `mod[name]`, by name."""
+        return FunctionMap(self)
+
     def normal_form(self, name: str) -> Function:
         """A graph in which each value is one node: bindings, tuples and functions inside of functions are resolved."""
-        return read_function(self.functions[name], self.constants)
+        return read_function(self.function_ops[name], self.constants)
 
     @property
     def is_written(self) -> bool:
         """Whether all graphs are as the user wrote them."""
         return all(
-            self._as_written(name, op) is not None for name, op in self.functions.items() if isinstance(op, GraphFuncOp)
+            self._as_written(name, op) is not None
+            for name, op in self.function_ops.items()
+            if isinstance(op, GraphFuncOp)
         )
 
     def _keep_written(self, functions: Mapping[str, Function]) -> None:
         """Keeps graphs as the user wrote them, beside their operations."""
         for name, func in functions.items():
-            op = self.functions[name]
+            op = self.function_ops[name]
             self._written[name] = (NumberMutator().visit(func), op, op.clone())
 
     def _as_written(self, name: str, op: GraphFuncOp) -> Function | None:
@@ -382,7 +389,7 @@ class IRModule(Module):
             return
         assert isinstance(func, Module)
         new = self._copy_as(name, func)
-        old = self.functions.get(name)
+        old = self.function_ops.get(name)
         if old is None:
             self.op.body.block.add_op(new)
             return
@@ -450,6 +457,28 @@ class IRModule(Module):
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
         """The functions with their names as variables, as of TVM's `functions_items`."""
         return [(GlobalVar(name), self[name]) for name in self]
+
+
+class FunctionMap(Mapping[GlobalVar, Any]):
+    """The functions of a module by `GlobalVar`; a lookup may give the name, too."""
+
+    def __init__(self, mod: IRModule):
+        self._mod = mod
+
+    def __getitem__(self, name: str | GlobalVar) -> Any:
+        return self._mod[name]
+
+    def __iter__(self) -> Iterator[GlobalVar]:
+        return iter(self._mod.get_global_vars())
+
+    def __len__(self) -> int:
+        return len(list(self._mod))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str | GlobalVar) and _name(name) in self._mod
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
 
 
 def _as_function(func: Any) -> Any:

@@ -106,7 +106,7 @@ class BasePyModule:
             if isinstance(func, PrimFunc):
                 kernel = func.with_attr("global_symbol", name)
                 self._kernels[name] = driver.build(IRModule({name: kernel}), target=self.target)[name]
-        if any(isinstance(op, relax.FuncOp) for op in self.ir_mod.functions.values()):
+        if any(isinstance(op, relax.FuncOp) for op in self.ir_mod.function_ops.values()):
             self._machine = VirtualMachine(build(self.ir_mod, self.target), self.device)
 
     # Functions
@@ -126,7 +126,7 @@ class BasePyModule:
 
     def list_functions(self) -> dict[str, list[str]]:
         """The names of the functions by kind."""
-        programs = [name for name, op in self.ir_mod.functions.items() if isinstance(op, relax.FuncOp)]
+        programs = [name for name, op in self.ir_mod.function_ops.items() if isinstance(op, relax.FuncOp)]
         return {"tir": list(self._kernels), "relax": programs, "extern": list(self.pyfuncs)}
 
     def add_python_function(self, name: str, func: Callable[..., Any]) -> None:
@@ -245,7 +245,7 @@ def _shape(info: StructInfo, sizes: Sequence[int | None]) -> list[int]:
 def _sizes_of_results(mod: IRModule, name: str, inputs: Sequence[Any]) -> list[list[int | None]]:
     """The sizes of the results of a kernel for its arguments, whose sizes determine those of its parameters; None for
     a size that is no expression of names."""
-    shapes = [each.shape for each in signature_of(mod.functions[name]) or () if each.shape is not None]
+    shapes = [each.shape for each in signature_of(mod.function_ops[name]) or () if each.shape is not None]
     sizes: dict[str, int] = {}
     for shape, array in zip(shapes, inputs, strict=False):
         known = {each: int(number) for each, number in zip(shape, array.shape, strict=False) if isinstance(each, str)}

@@ -209,7 +209,7 @@ class BlockBuilder:
     def type_of(self, expr: Expr) -> StructInfo:
         """The type of an expression, whose calls may be those of functions of the module."""
         if expr._struct_info is None:  # pyright: ignore[reportPrivateUsage]
-            expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.functions))  # pyright: ignore[reportPrivateUsage]
+            expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.function_ops))  # pyright: ignore[reportPrivateUsage]
         return expr.struct_info
 
     def lookup_binding(self, var: Var) -> Expr | None:
@@ -264,9 +264,9 @@ class BlockBuilder:
 
     def add_func(self, func: Module, func_name: str) -> GlobalVar:
         """Adds a function, by a name derived from `func_name`. ArgumentError for a module of several functions."""
-        if len(func.functions) != 1:
-            raise ArgumentError(f"add_func: a module of {len(func.functions)} functions, expected one")
-        (op,) = func.functions.values()
+        if len(func.function_ops) != 1:
+            raise ArgumentError(f"add_func: a module of {len(func.function_ops)} functions, expected one")
+        (op,) = func.function_ops.values()
         name = fresh_name(func_name, self._symbols)
         copy = op.clone()
         copy.properties["sym_name"] = StringAttr(name)

@@ -174,7 +174,7 @@ def write_function(
         attributes[PARAM_DEVICES] = DictionaryAttr(dict[str, Attribute](devices))
     func = relax.FuncOp(name, types, relax.ObjectType(), impure=not pure, private=private, attrs=attributes or None)
     block = func.body.block
-    functions = None if module is None else module.functions
+    functions = None if module is None else module.function_ops
     writer = Writer(block, constants, dict(zip(params, block.args, strict=True)), functions)
     value = body.emit(writer)
     block.add_op(relax.ReturnOp(value))

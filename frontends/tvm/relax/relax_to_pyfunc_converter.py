@@ -35,7 +35,7 @@ class RelaxToPyFuncConverter:
         raises the errors of the compilation."""
         names = [relax_function_names] if isinstance(relax_function_names, str) else list(relax_function_names)
         for name in names:
-            if not isinstance(self.ir_module.functions.get(name), relax.FuncOp):
+            if not isinstance(self.ir_module.function_ops.get(name), relax.FuncOp):
                 raise ArgumentError(f"convert: no function of relax {name!r} (has: {', '.join(self.ir_module)})")
         compiled = BasePyModule(IRModule(self.ir_module.op, self.ir_module.constants))
         return ConvertedModule(self.ir_module, {name: getattr(compiled, name) for name in names})

@@ -215,7 +215,7 @@ class _Blocks(PyExprMutator):
 def _on_functions(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
     """A module whose functions of programs are changed."""
     result = IRModule(mod.op.clone(), mod.constants)
-    for name, op in mod.functions.items():
+    for name, op in mod.function_ops.items():
         if isinstance(op, FuncOp):
             result[name] = change(mod[name])
     return result

@@ -79,7 +79,7 @@ def from_pytorch(
         options |= {"args": args, "dynamic_shapes": dynamic}
     mod = importer.from_torch(script_module, **options)
     weights = importer.torch_parameters(script_module)
-    (func,) = mod.functions.values()
+    (func,) = mod.function_ops.values()
     params: dict[str, NDArray] = {name: HostArray(weights[name]) for name, _ in func.params if name not in types}
     return IRModule(mod.op, mod.constants), params
 

@@ -55,5 +55,5 @@ def defuse(func: Function) -> Function:
 
 def names_with(mod: Module, attribute: str) -> list[str]:
     """The graphs of a module that have an attribute."""
-    ops = [(name, op) for name, op in mod.functions.items() if isinstance(op, FuncOp)]
+    ops = [(name, op) for name, op in mod.function_ops.items() if isinstance(op, FuncOp)]
     return [name for name, op in ops if op.func_attrs is not None and attribute in op.func_attrs.data]

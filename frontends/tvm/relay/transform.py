@@ -493,6 +493,6 @@ def on_graphs(change: Callable[[Any], Any], mod: IRModule, is_normal: bool = Tru
     instead of graphs as the user wrote them."""
     result = IRModule(mod.op.clone(), dict(mod.constants))
     result.type_definitions |= mod.type_definitions
-    names = [name for name, op in mod.functions.items() if isinstance(op, FuncOp)]
+    names = [name for name, op in mod.function_ops.items() if isinstance(op, FuncOp)]
     result.add_graphs({name: change(mod.normal_form(name) if is_normal else mod[name]) for name in names})
     return result

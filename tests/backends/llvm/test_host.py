@@ -19,3 +19,14 @@ def test_code_for_less_than_this_processor_has_is_loaded(monkeypatch: pytest.Mon
         check_host(replace(code, cpu=cpu, features=features), Path("out"))
     with pytest.raises(LoadError, match="made for x86-64-v3 with avx, bmi"):
         check_host(replace(code, cpu="x86-64-v3", features=""), Path("out"))
+
+
+def test_processors_have_features_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = NativeCode((b"",), host_triple(), "broadwell", "", (), {}, {}, ())
+    has = "+adx,+avx,+avx2,+bmi,+bmi2,+crc32,+cx16,+f16c,+fma,+lzcnt,+movbe,+pclmul,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2"
+    monkeypatch.setattr(Processor, "host", staticmethod(lambda: Processor("znver9", f"{has},+ssse3,+xsave,-pku")))
+    for cpu, features in (("broadwell", ""), ("core-avx2", ""), ("nehalem", "+avx"), ("skylake", "-aes")):
+        check_host(replace(code, cpu=cpu, features=features), Path("out"))
+    for cpu, missing in (("skylake", "aes"), ("znver2", "aes, sha, sse4a"), ("skylake-avx512", "aes, avx512bw")):
+        with pytest.raises(LoadError, match=f"made for {cpu} with {missing}"):
+            check_host(replace(code, cpu=cpu, features=""), Path("out"))

@@ -770,10 +770,25 @@ def test_a_group_has_tensors_between_its_inputs_and_outputs() -> None:
         s.create_group(b, d)
 
 
+def test_a_prefetch_is_an_annotation_that_changes_no_values() -> None:
+    a = te.placeholder((8, 4), name="A")
+    b = te.compute((8, 4), lambda i, j: a[i, j] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].prefetch(a, b.op.axis[0], 2)
+    mod = te.apply_schedule(s, [a, b]).mod
+    assert 'annotations={"prefetch_A": 2}' in mod.script()
+    values = np.arange(32, dtype=np.float32).reshape(8, 4)
+    result = np.zeros_like(values)
+    build(mod)(values, result)
+    np.testing.assert_array_equal(result, values + 1)
+    with pytest.raises(TeError, match="prefetch: B is not read by stage B"):
+        s[b].prefetch(b, b.op.axis[0], 1)
+
+
 def test_what_is_not_there_yet_says_so() -> None:
     s = te.create_schedule(D.op)
-    with pytest.raises(UnsupportedError, match="prefetch of a stage is not supported yet"):
-        s[D].prefetch(D.op.axis[0], None)
+    with pytest.raises(UnsupportedError, match="env_threads of a stage is not supported yet"):
+        s[D].env_threads([te.thread_axis("threadIdx.x")])
     with pytest.raises(AttributeError, match="no attribute 'vectorise'"):
         s[D].vectorise(D.op.axis[0])
     with pytest.raises(AttributeError, match="no attribute 'cached_read'"):

@@ -61,7 +61,7 @@ def test_tensor_expressions_become_kernels_once() -> None:
         total = bb.emit_te(topi.add, z, x, primfunc_name_hint="total", name_hint="out")
         bb.emit_func_output(total)
     mod = bb.get()
-    assert list(mod.functions) == ["double", "total", "main"]
+    assert list(mod.function_ops) == ["double", "total", "main"]
     a = random(5, 4)
     np.testing.assert_allclose(run(mod, a).numpy(), 5 * a, rtol=1e-6)
 
@@ -122,7 +122,7 @@ def test_a_builder_continues_a_module() -> None:
     more = relax.BlockBuilder(bb.get())
     with more.function("other", tensor("y", 2)):
         more.emit_func_output(relax.const(1, "int64"))
-    assert (list(more.finalize().functions), list(bb.get().functions)) == (["main", "other"], ["main"])
+    assert (list(more.finalize().function_ops), list(bb.get().function_ops)) == (["main", "other"], ["main"])
 
 
 def test_passes_fuse_operators_of_a_built_program() -> None:
@@ -134,7 +134,7 @@ def test_passes_fuse_operators_of_a_built_program() -> None:
         bb.emit_func_output(y)
     sequence = tvm.transform.Sequential([relax.transform.FuseOps(), relax.transform.FuseTIR()])
     mod = sequence(bb.get())
-    assert list(mod.functions) == ["fused_add_exp", "main"]
+    assert list(mod.function_ops) == ["fused_add_exp", "main"]
     a = random(3, 4)
     np.testing.assert_allclose(run(mod, a).numpy(), np.exp(2 * a), rtol=1e-5)
 

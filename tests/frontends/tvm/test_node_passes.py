@@ -273,7 +273,7 @@ def test_functions_that_nothing_uses_are_removed() -> None:
     mod[names["used"]] = relay.Function([a := x(2)], names["below"](a))
     mod[names["other"]] = relay.Function([a := x(2)], relay.log(a))
     mod[names["main"]] = relay.Function([a := x(2)], names["used"](a))
-    assert set(transform.RemoveUnusedFunctions()(mod).functions) == {"main", "used", "below"}
-    assert set(transform.RemoveUnusedFunctions(["other", "below"])(mod).functions) == {"other", "below"}
+    assert set(transform.RemoveUnusedFunctions()(mod).function_ops) == {"main", "used", "below"}
+    assert set(transform.RemoveUnusedFunctions(["other", "below"])(mod).function_ops) == {"other", "below"}
     everything = transform.RemoveUnusedFunctions(["main", "other"])(mod)
     assert everything is mod

@@ -317,7 +317,7 @@ def test_a_graph_is_optimized_and_shown() -> None:
 
 def test_an_expression_is_a_module() -> None:
     x = relay.var("x", shape=(2,))
-    assert [name for name, _ in tvm.IRModule.from_expr(relay.exp(x)).functions["main"].params] == ["x"]
+    assert [name for name, _ in tvm.IRModule.from_expr(relay.exp(x)).function_ops["main"].params] == ["x"]
 
 
 # Executors

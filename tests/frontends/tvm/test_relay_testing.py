@@ -60,7 +60,7 @@ def lively(name: str, values: np.ndarray) -> None:
 )
 def test_a_network_computes_what_numpy_computes(name: str, target: str) -> None:
     mod, params = testing.create_workload(NETS[name](), lively)
-    main = mod.functions["main"]
+    main = mod.function_ops["main"]
     shape = [int(size) for size in shape_of(dict(main.params)["data"])]
     data = np.random.default_rng(1).standard_normal(shape).astype("float32")
     module = graph_executor.GraphModule(relay.build(mod, target, params=params)["default"](tvm.device(target)))
@@ -74,7 +74,7 @@ def test_a_network_computes_what_numpy_computes(name: str, target: str) -> None:
 @pytest.mark.parametrize(("name", "shape"), [("squeezenet", (1, 10)), ("dcgan", (2, 3, 64, 64))])
 def test_a_long_network_has_results_of_its_shape(name: str, shape: tuple[int, ...]) -> None:
     mod, params = testing.create_workload(NETS[name](), lively)
-    parameters = dict(mod.functions["main"].params)
+    parameters = dict(mod.function_ops["main"].params)
     size = [int(each) for each in shape_of(parameters["data"])]
     data = np.random.default_rng(1).standard_normal(size).astype("float32")
     result = interpret(mod, "main", [data if each == "data" else params[each].numpy() for each in parameters])
@@ -96,7 +96,7 @@ def test_a_long_network_has_results_of_its_shape(name: str, shape: tuple[int, ..
     ],
 )
 def test_a_network_has_as_many_parameters_as_is_known(net: relay.Function, count: int) -> None:
-    params = tvm.IRModule.from_expr(net).functions["main"].params
+    params = tvm.IRModule.from_expr(net).function_ops["main"].params
     trained = [value for name, value in params if name != "data" and not name.endswith(("moving_mean", "moving_var"))]
     assert sum(prod(map(int, shape_of(value))) for value in trained) == count
 
@@ -110,17 +110,17 @@ def test_a_block_of_mobilenet_normalizes_with_its_epsilon() -> None:
 def test_a_resnet_has_its_layers(layers: int, convolutions: int) -> None:
     mod = tvm.IRModule.from_expr(testing.resnet.get_net(1, 1000, layers))
     weights = [
-        name for name, _ in mod.functions["main"].params if name.endswith("_weight") and not name.startswith("fc")
+        name for name, _ in mod.function_ops["main"].params if name.endswith("_weight") and not name.startswith("fc")
     ]
     assert len(weights) == convolutions
-    assert [shape_of(value) for value in mod.functions["main"].return_values] == [(1, 1000)]
+    assert [shape_of(value) for value in mod.function_ops["main"].return_values] == [(1, 1000)]
 
 
 def test_a_cell_of_an_lstm_gives_its_output_and_the_next_states() -> None:
     mod, params = testing.create_workload(testing.lstm.lstm_cell(8, batch_size=3))
-    assert [name for name, _ in mod.functions["main"].params][:3] == ["inputs", "hidden", "cell"]
+    assert [name for name, _ in mod.function_ops["main"].params][:3] == ["inputs", "hidden", "cell"]
     assert params["i2h_weight"].shape == (32, 8)
-    assert [shape_of(value) for value in mod.functions["main"].return_values] == [(3, 8)] * 3
+    assert [shape_of(value) for value in mod.function_ops["main"].return_values] == [(3, 8)] * 3
 
 
 def test_blocks_of_a_mobilenet_take_an_epsilon() -> None:

@@ -135,7 +135,7 @@ def test_wrong_names_of_inputs_are_an_error(program: Any) -> None:
 
 def test_a_program_with_parameters(model: Any, image: Any, program: Any) -> None:
     mod, params = detach_params(from_exported_program(program, keep_params_as_input=True))
-    assert [name for name, _ in mod.functions["main"].params][:2] == ["input", "0.weight"]  # pyright: ignore
+    assert [name for name, _ in mod.function_ops["main"].params][:2] == ["input", "0.weight"]  # pyright: ignore
     assert_near(run_relax(mod, tvm.nd.array(image.numpy()), *params["main"])[0].numpy(), model(image))
     assert detach_params(mod)[1] == {}
 

@@ -35,7 +35,7 @@ def test_a_function_whose_operations_change_is_read_again() -> None:
     mod = tvm.IRModule.from_expr(bound_sum())
     simple = relay.transform.DeadCodeElimination()(mod)
     assert not isinstance(simple["main"].body, relay.Let)
-    next(op for op in mod.functions["main"].walk() if op.name == "relay.return").detach()
+    next(op for op in mod.function_ops["main"].walk() if op.name == "relay.return").detach()
     assert not mod.is_written
 
 

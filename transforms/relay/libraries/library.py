@@ -104,7 +104,7 @@ def library_symbols(mod: Module, target: Target) -> dict[str, int]:
 
 def libraries_in(mod: Module) -> tuple[str, ...]:
     """The names of the libraries that functions of a module use."""
-    funcs = (func for func in mod.functions.values() if isinstance(func, FuncOp))
+    funcs = (func for func in mod.function_ops.values() if isinstance(func, FuncOp))
     return tuple(dict.fromkeys(func.compiler.data for func in funcs if func.compiler is not None))
 
 

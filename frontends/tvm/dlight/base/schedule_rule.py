@@ -59,7 +59,7 @@ class DefaultScheduleRule(ScheduleRule):
         if not isinstance(func, PrimFunc):
             return None
         result = self.default_schedules(func)
-        (original,) = func.functions.values()
+        (original,) = func.function_ops.values()
         if not all(self.fits(original, each) for each in result.functions.values()) or not result.functions:
             return None
         return Schedule(PrimFunc(result.mod.op, func.constants))

@@ -27,7 +27,7 @@ def program_of_graph(graph: Module, params: Sequence[str], is_tuple: bool) -> IR
     returns.  is_tuple: whether one result is returned as a tuple.
     """
     program = run_pipeline(graph, [ConvertRelayToRelaxPass()])
-    (func,) = program.functions.values()
+    (func,) = program.function_ops.values()
     assert isinstance(func, relax.FuncOp)
     if params:
         attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
@@ -46,10 +46,10 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[NDArray]]]:
     """A copy of an imported module without the values of its parameters, and these values: for each function that has
     any, in the order of its parameters. Raises OptionError for a module that is not of relax."""
     copy = IRModule(mod.op.clone(), dict(mod.constants))
-    if not any(isinstance(func, relax.FuncOp) for func in copy.functions.values()):
-        raise OptionError(f"detach_params: a module of {', '.join(copy.functions)}, expected a function of relax")
+    if not any(isinstance(func, relax.FuncOp) for func in copy.function_ops.values()):
+        raise OptionError(f"detach_params: a module of {', '.join(copy.function_ops)}, expected a function of relax")
     values: dict[str, list[NDArray]] = {}
-    for name, func in copy.functions.items():
+    for name, func in copy.function_ops.items():
         names = _take_params(func) if isinstance(func, relax.FuncOp) else []
         if names:
             values[name] = [HostArray(copy.constants.pop(each)) for each in names]

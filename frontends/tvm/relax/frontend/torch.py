@@ -59,7 +59,7 @@ def _imported(model: Any, keep_params: bool, is_tuple: bool, **options: Any) -> 
     graph = frontend.from_torch(model, keep_parameters=keep_params, **options)
     weights = frontend.torch_parameters(model) if keep_params else {}
     graph.constants.update(weights)
-    (func,) = graph.functions.values()
+    (func,) = graph.function_ops.values()
     return program_of_graph(graph, [name for name, _ in func.params if name in weights], is_tuple)
 
 

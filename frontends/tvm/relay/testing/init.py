@@ -46,7 +46,7 @@ def create_workload(
     random = np.random.default_rng(seed)
     fill = initializer or (lambda name, values: xavier(name, values, random))
     params: dict[str, NDArray] = {}
-    for name, value in mod.functions["main"].params:
+    for name, value in mod.function_ops["main"].params:
         if name == "data":
             continue
         shape = shape_of(value)
