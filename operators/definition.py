@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, TypeAlias, TypeVar
 
@@ -60,7 +60,8 @@ class Operator:
 
     name: `exp`, `nn.dense`.  pattern: the kind of fusion.  formula: the function from tensors and attributes, by name,
     to the result tensor or tensors, as tensor expressions.  reference: the same function on arrays of numpy.  operands,
-    variadic: the names of the operands, and whether the last operand accepts any number of tensors.
+    variadic: the names of the operands, and whether the last operand accepts any number of tensors.  facts: what
+    packages say about the operator, by name; equal operators may differ in them.
     """
 
     name: str
@@ -70,6 +71,23 @@ class Operator:
     operands: tuple[str, ...]
     variadic: bool
     attributes: tuple[Attribute, ...]
+    facts: dict[str, Any] = field(default_factory=dict[str, Any], compare=False, repr=False)
+
+    def has_attr(self, attr_name: str) -> bool:
+        """Whether a fact about the operator has been set."""
+        return attr_name == "TOpPattern" or attr_name in self.facts
+
+    def get_attr(self, attr_name: str) -> Any:
+        """A fact about the operator, None for one that has not been set; `TOpPattern` is the number of its pattern."""
+        return self.facts.get(attr_name, int(self.pattern) if attr_name == "TOpPattern" else None)
+
+    def set_attr(self, attr_name: str, value: Any) -> None:
+        """Sets a fact about the operator."""
+        self.facts[attr_name] = value
+
+    def reset_attr(self, attr_name: str) -> None:
+        """Removes a fact about the operator, if it has been set."""
+        self.facts.pop(attr_name, None)
 
     def tensors(self, operands: Sequence[Tensor], attributes: Mapping[str, Any]) -> tuple[Tensor, ...]:
         """The results as tensor expressions. TeError for incompatible operands or attributes."""

@@ -48,6 +48,11 @@ def take_error(status: int) -> BaseException:
     return error
 
 
+def registered_names() -> list[str]:
+    """The names of the packed functions."""
+    return list(_registry)
+
+
 @overload
 def register_func(name: str, f: F, override: bool = False) -> F: ...
 @overload

@@ -93,6 +93,8 @@ def _own_module(name: str) -> ModuleType | None:
         if inner.startswith(_ROOT) and find_spec(inner) is not None:
             module = importlib.import_module(inner)
             continue
+        if part == module.__name__.rpartition(".")[2]:
+            continue  # `tvm.relay.op.nn.nn`: the file that has the names of the package around it
         attribute = getattr(module, part, None)
         if not isinstance(attribute, ModuleType) or not attribute.__name__.startswith(_PACKAGE):
             return None

@@ -41,11 +41,13 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
     from then on `call_intrin` accepts its name. Without a value, a decorator of the function that is the value.
 
     The attribute `target.NAME` of an operator of graphs is a function from a call to whether the compiler `NAME`
-    computes the call (`relay.transform.AnnotateTarget`). OptionError for other attributes of such operators, which are
-    those of `stepwell.operators`, and for an effect other than `Pure`. level: ignored.
+    computes the call (`relay.transform.AnnotateTarget`); other attributes of such an operator are facts, which its
+    `get_attr` returns. OptionError for an unknown name, and for an effect other than `Pure`. level: ignored.
     """
     if attr_key.startswith("target.") and (op_name in OPERATORS or function_of(op_name) is not None):
         return _register_for_compiler(op_name, attr_key, value)
+    if op_name in OPERATORS:
+        return _register_fact(op_name, attr_key, value)
     name = _intrinsic(op_name)
 
     def register(attribute: Any) -> Any:
@@ -55,6 +57,14 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
             )
         _NAMES.add(name)
         return attribute
+
+    return register if value is None else register(value)
+
+
+def _register_fact(op_name: str, attr_key: str, value: Any) -> Any:
+    def register(fact: Any) -> Any:
+        OPERATORS[op_name].set_attr(attr_key, fact)
+        return fact
 
     return register if value is None else register(value)
 

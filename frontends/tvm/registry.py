@@ -40,6 +40,11 @@ def register_func(func_name: str | Callable[..., Any], f: Any = None, override: 
 register_global_func = register_func
 
 
+def list_global_func_names() -> list[str]:
+    """The names of the registered functions, in order."""
+    return sorted(packed.registered_names())
+
+
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The function registered under a name. If no function is registered: None with `allow_missing`, else LinkError."""
     try:

@@ -15,11 +15,13 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "intrin": "tvm.te",
         "node": "tvm.ir",
     },
-    "tvm._ffi": {"base": "tvm._ffi"},
+    "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
-    "tvm.relay": dict.fromkeys(("base", "function", "ty"), "tvm.relay"),
+    "tvm.relay": dict.fromkeys(("base", "function", "module", "ty"), "tvm.relay"),
+    "tvm.relay.analysis": {"analysis": "tvm.relay.analysis"},
+    "tvm.relay.frontend": dict.fromkeys(("onnx", "pytorch", "tensorflow", "tflite"), "tvm.relay.frontend"),
     "tvm.relay.qnn.op": {"qnn": "tvm.relay.qnn.op"},
     "tvm.relay.transform": {
         "fake_quantization_to_integer": "tvm.relay.fake_quantization",
@@ -38,6 +40,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "tensor": "tvm.relay.op",
         "transform": "tvm.relay.op",
     },
+    "tvm.relax": {"pipeline": "tvm.relax.pipelines", **dict.fromkeys(("vm_build", "ty"), "tvm.relax")},
     "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
     "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),
     "tvm.runtime": {

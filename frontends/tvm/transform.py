@@ -1,6 +1,6 @@
 """Passes on modules, as in `tvm.transform`: created from functions, composed in sequences, and run in a context.
 
-A pass is a callable from modules to modules. xDSL passes (`ModulePass`), and their names in `stepwell-opt`, are
+A pass is a callable from modules to modules. xDSL passes, and their names in `stepwell-opt`, are
 accepted wherever these are. The context selects the passes that run, shows each to instruments, and adds passes to the
 lowering (`tir.add_lower_pass`).
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, TypeAlias
 
-from xdsl.passes import ModulePass
+from xdsl.passes import ModulePass as CompilerPass
 
 from ...backends.validation import validate_passes, validate_rewrite
 from ...core.diagnostics import did_you_mean
@@ -246,10 +246,14 @@ class FunctionalPass(Pass):
         return self._run(mod, ctx)
 
 
+ModulePass = FunctionalPass
+"""The type of passes, as TVM's users ask for it: all of them transform modules."""
+
+
 class XdslPass(Pass):
     """An xDSL pass, from this or another package, under its own name."""
 
-    def __init__(self, module_pass: ModulePass):
+    def __init__(self, module_pass: CompilerPass):
         self.info = PassInfo(0, module_pass.name)
         self._pass = module_pass
 
@@ -258,7 +262,7 @@ class XdslPass(Pass):
 
 
 Runnable: TypeAlias = Callable[[IRModule], Module]
-PassLike: TypeAlias = Runnable | ModulePass | str
+PassLike: TypeAlias = Runnable | CompilerPass | str
 """A pass in any accepted form: a callable, an xDSL pass, or a pipeline as text, "tir-resolve-blocks,tir-simplify"."""
 
 
@@ -269,7 +273,7 @@ def as_passes(given: PassLike, what: str) -> list[Runnable]:
     """
     if isinstance(given, str):
         return [XdslPass(each) for each in parse_passes(given)]
-    if isinstance(given, ModulePass):
+    if isinstance(given, CompilerPass):
         return [XdslPass(given)]
     if not callable(given) or isinstance(given, type):
         expected = "expected a pass, a function from modules to modules, or a pipeline as text"

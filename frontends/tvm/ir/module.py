@@ -319,6 +319,11 @@ class IRModule(Module):
         on_buffers = all(isinstance(op, FuncOp) for op in self.op.body.block.ops)
         return self.script() if on_buffers else str(self.op)
 
+    def script(self, style: str = "classic", show_meta: bool = False) -> str:
+        """The text: TVMScript, Relay's text of graphs. show_meta: whether the arrays of constants follow Relay's text.
+        OptionError for an unknown style of TVMScript, UnsupportedError for other operations."""
+        return self._text(show_meta) if self._is_graph() else super().script(style)
+
     def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
         """Prints the module. style: of TVMScript, `0.27` or `classic`; those of TVM (`light`, `dark`) select colours,
         which the text lacks. black_format, options: of TVM's printer, which the text does not depend on.

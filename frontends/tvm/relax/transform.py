@@ -35,11 +35,15 @@ from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
 
 _report_absent = report_absent("tvm.relax.transform")
 
+FunctionPass = DataflowBlockPass = FunctionalPass
+"""The type of passes, as TVM's users ask for it: all of them transform modules."""
+
 IN_BUILD = (
     "AnnotateTIROpPattern",
     "AttachGlobalSymbol",
     "CanonicalizeBindings",
     "ComputePrimValue",
+    "DecomposeOpsForInference",
     "ConvertToDataflow",
     "FuseTransposeMatmul",
     "KillAfterLastUse",

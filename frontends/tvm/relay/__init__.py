@@ -10,6 +10,7 @@ from ...relay.names import *  # noqa: F403
 from ...relay.op import *  # noqa: F403
 from ...relay.type_functor import *  # noqa: F403
 from ..absent import report_absent
+from ..ir.module import IRModule as Module
 from ..ir.span import Span
 from ..params import load_param_dict, save_param_dict
 from . import (
@@ -40,6 +41,7 @@ from .transform import build_config, gradient
 __getattr__ = report_absent("tvm.relay")
 
 __all__ = [
+    "Module",
     "ScopeBuilder",
     "Span",
     "adt",

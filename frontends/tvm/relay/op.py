@@ -12,7 +12,7 @@ from ...relay import op as operators
 from ...relay.annotation import MARKS
 from ...relay.op import *  # noqa: F403
 from ..submodules import submodule
-from . import annotation, mixed_precision
+from . import annotation, fake_quantization, mixed_precision
 from .annotation import device_copy
 
 Rule = Callable[..., Any]
@@ -67,8 +67,7 @@ def register_gradient(op_name: str, fgradient: Any = None, level: int = 10) -> A
     """
     if op_name not in OPERATORS:
         raise OptionError(f"registration of a gradient: no operator {op_name!r}")
-    register = gradients.rule(op_name)
-    return register if fgradient is None else register(fgradient)
+    return _with_fact("FPrimalGradient", op_name, gradients.rule(op_name), fgradient)
 
 
 def register_mixed_precision_conversion(op_name: str, func: Any = None, level: int = 10) -> Any:
@@ -80,8 +79,17 @@ def register_mixed_precision_conversion(op_name: str, func: Any = None, level: i
     """
     if op_name not in OPERATORS:
         raise OptionError(f"registration of a precision: no operator {op_name!r}")
-    register = mixed_precision.precision(op_name)
-    return register if func is None else register(func)
+    return _with_fact("FTVMMixedPrecisionConversionType", op_name, mixed_precision.precision(op_name), func)
+
+
+def _with_fact(key: str, op_name: str, register: Callable[[Any], Any], function: Any) -> Any:
+    """Registers a function, which becomes a fact about the operator; without a function a decorator."""
+
+    def add(function: Any) -> Any:
+        OPERATORS[op_name].set_attr(key, function)
+        return register(function)
+
+    return add if function is None else add(function)
 
 
 def _register(key: str, op_name: str, rule: Rule | None, level: int) -> Any:
@@ -92,6 +100,7 @@ def _register(key: str, op_name: str, rule: Rule | None, level: int) -> Any:
         entries = RULES[key].setdefault(op_name, [])
         entries.append((level, function))
         entries.sort(key=lambda entry: -entry[0])
+        OPERATORS[op_name].set_attr(key, entries[0][1])
         return function
 
     return register if rule is None else register(rule)
@@ -100,3 +109,19 @@ def _register(key: str, op_name: str, rule: Rule | None, level: int) -> Any:
 def rules_of(key: str) -> dict[str, Rule]:
     """The functions of an attribute by operator."""
     return {name: entries[0][1] for name, entries in RULES.get(key, {}).items()}
+
+
+def _state_facts() -> None:
+    """Sets the facts about the operators that this package's passes have rules for."""
+    rules: dict[str, dict[str, Any]] = {
+        "FPrimalGradient": dict(gradients.RULES),
+        "FTVMFakeQuantizationToInteger": dict(fake_quantization.RULES),
+        "FTVMMixedPrecisionConversionType": dict(mixed_precision.RULES),
+    }
+    for key, functions in rules.items():
+        for name, function in functions.items():
+            if name in OPERATORS:
+                OPERATORS[name].set_attr(key, function)
+
+
+_state_facts()

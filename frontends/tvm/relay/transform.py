@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from xdsl.passes import ModulePass
+from xdsl.passes import ModulePass as CompilerPass
 
 from ....core.errors import OptionError
 from ....module import Module
@@ -26,6 +26,10 @@ from ...relay.inference import infer_types
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from ..transform import ModulePass as ModulePass
+from ..transform import Pass as Pass
+from ..transform import Sequential as Sequential
+from ..transform import module_pass as module_pass
 from . import casts, normal_forms, parallel
 from .altered_layouts import alter_layouts
 from .atrous import flatten_atrous
@@ -49,8 +53,11 @@ from .simplification import simplify
 
 __getattr__ = report_absent("tvm.relay.transform")
 
+FunctionPass = FunctionalPass
+"""The type of passes, as TVM's users ask for it: all of them transform modules."""
 
-def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[ModulePass]]) -> FunctionalPass:
+
+def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[CompilerPass]]) -> FunctionalPass:
     """A pass with TVM's name and optimization level that runs passes of this package. Functions of other compilers
     stay."""
 
@@ -207,7 +214,7 @@ def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
     if fuse_opt_level < -1:
         raise OptionError(f"FuseOps: level {fuse_opt_level}, expected one from 0 on, or -1")
 
-    def passes(ctx: PassContext) -> list[ModulePass]:
+    def passes(ctx: PassContext) -> list[CompilerPass]:
         level = ctx.opt_level if fuse_opt_level == -1 else fuse_opt_level
         return [RelayFuseOperatorsPass(level=2 if level else 0)]
 

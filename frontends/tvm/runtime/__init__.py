@@ -18,7 +18,7 @@ from ..absent import report_absent
 from ..containers import ADT, Object
 from ..driver.build_module import KernelText, OperatorModule
 from ..driver.build_module import OperatorModule as Module
-from ..nd import Device, NDArray, cpu, cuda, device
+from ..nd import Device, NDArray, cpu, cuda, device, empty, from_dlpack
 from ..nd import NDArray as Tensor
 from ..nd import array as tensor
 from ..params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
@@ -63,6 +63,8 @@ def enabled(target: str) -> bool:
 
 
 String = str
+ShapeTuple = tuple
+"""The type of shapes: tuples of Python."""
 PackedFunc = CompiledFunction
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "NDArray",
     "Object",
     "PackedFunc",
+    "ShapeTuple",
     "String",
     "Tensor",
     "const",
@@ -80,7 +83,9 @@ __all__ = [
     "cpu",
     "cuda",
     "device",
+    "empty",
     "enabled",
+    "from_dlpack",
     "load_module",
     "load_param_dict",
     "load_param_dict_from_file",

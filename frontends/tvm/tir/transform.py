@@ -23,6 +23,9 @@ from ..absent import report_absent
 from ..ir.module import IRModule, PrimFunc
 from ..transform import FunctionalPass, PassContext, PassInfo
 
+PrimFuncPass = FunctionalPass
+"""The type of passes, as TVM's users ask for it: all of them transform modules."""
+
 
 def prim_func_pass(
     pass_func: Callable[[PrimFunc, IRModule, PassContext], Module] | None = None,
@@ -99,6 +102,15 @@ PlanAndUpdateBufferAllocationLocation = _named(
 )
 LowerCrossThreadReduction = _named("LowerCrossThreadReduction", "`tir-lower-thread-reductions`.", _thread_reductions)
 InjectVirtualThread = _named("InjectVirtualThread", "`tir-interleave-vthreads{serial}`.", _vthreads)
+
+
+def DefaultGPUSchedule() -> Any:
+    """Schedules each function that is not scheduled by the rule `Fallback` of `tvm.dlight`, for the current target."""
+    # lazy: the rules import this package
+    from ..dlight.base import ApplyDefaultSchedule
+    from ..dlight.gpu import Fallback
+
+    return ApplyDefaultSchedule(Fallback())
 
 
 def Apply(ftransform: Callable[[PrimFunc], PrimFunc]) -> FunctionalPass:

@@ -606,3 +606,53 @@ def test_a_context_of_v0_7_traces_passes() -> None:
     with tvm.relay.build_config(opt_level=3, trace=lambda mod, info, is_before: seen.append((info.name, is_before))):
         tvm.relay.transform.FoldConstant()(mod)
     assert seen == [("FoldConstant", True), ("FoldConstant", False)]
+
+
+def test_operators_have_facts() -> None:
+    add, conv = tvm.ir.Op.get("add"), tvm.ir.Op.get("nn.conv2d")
+    assert add.get_attr("TOpPattern") == 1
+    assert conv.has_attr("FTVMFakeQuantizationToInteger")
+    assert not tvm.ir.Op.get("nn.softmax").has_attr("FTVMFakeQuantizationToInteger")
+    assert conv.get_attr("FTVMMixedPrecisionConversionType")(None, "float16") == (0, "float16", "float16")
+    tvm.ir.register_op_attr("add", "FOwn", 3)
+    assert add.get_attr("FOwn") == 3
+    add.reset_attr("FOwn")
+    assert add.get_attr("FOwn") is None
+
+
+def test_the_script_of_graphs_is_the_text_of_relay() -> None:
+    x = tvm.relay.var("x", shape=(2,))
+    mod = tvm.relay.Module.from_expr(tvm.relay.Function([x], tvm.relay.exp(x)))
+    assert mod.script() == mod.astext(show_meta_data=False)
+    assert "exp(%x)" in mod.script()
+
+
+def test_passes_have_the_types_of_tvm() -> None:
+    made = tvm.transform.module_pass(lambda mod, ctx: mod, opt_level=1, name="same")
+    assert isinstance(made, tvm.transform.ModulePass)
+    assert isinstance(made, tvm.ir.transform.ModulePass)
+    assert isinstance(tvm.relay.transform.InferType(), tvm.relay.transform.FunctionPass)
+    assert isinstance(tvm.relay.transform.Sequential([made]), tvm.transform.Pass)
+
+
+def test_a_default_schedule_for_a_gpu() -> None:
+    a = te.placeholder((64,), name="A")
+    mod = tvm.IRModule({"main": te.create_prim_func([a, te.compute((64,), lambda i: a[i] + 1.0, name="B")])})
+    with Target("cuda"):
+        assert "threadIdx.x" in tir.transform.DefaultGPUSchedule()(mod).script()
+
+
+def test_registered_functions_are_listed() -> None:
+    tvm.register_func("stepwell.tests.names.listed", lambda: None)
+    assert "stepwell.tests.names.listed" in tvm.registry.list_global_func_names()
+
+
+def test_files_of_packages_of_tvm_are_those_packages() -> None:
+    lines = [
+        "from tvm.relay.op.nn.nn import conv2d",
+        "from tvm.relay.analysis.analysis import free_vars",
+        "import tvm.relay.frontend.pytorch, tvm.relax.pipeline",
+        "from tvm._ffi.registry import register_func",
+    ]
+    code = "import stepwell.frontends.tvm as t; t.install()\n" + "\n".join(lines)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

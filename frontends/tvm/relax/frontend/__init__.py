@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ...absent import report_absent
-from . import nn, torch
+from . import nn, onnx, torch
 from .graphs import detach_params
 
 __getattr__ = report_absent("tvm.relax.frontend")
 
-__all__ = ["detach_params", "nn", "torch"]
+__all__ = ["detach_params", "nn", "onnx", "torch"]
