@@ -89,7 +89,7 @@ def test_what_has_no_rule_is_an_error() -> None:
 
 
 def test_effects_besides_pure_and_unknown_operators_are_refused() -> None:
-    with pytest.raises(OptionError, match="other.operator"):
+    with pytest.raises(OptionError, match=r"other\.operator"):
         register_op_attr("other.operator", "FTVMAlterOpLayout", object())
     with pytest.raises(OptionError, match=r"expected CallEffectKind\.Pure"):
         register_op_attr("tir.store", "TCallEffectKind", tvm.tir.CallEffectKind.UpdateState)
