@@ -1,5 +1,7 @@
 """The functions of a module of TVM's programs by name."""
 
+# pyright: reportInvalidTypeForm=false
+
 from __future__ import annotations
 
 from stepwell.frontends import tvm
