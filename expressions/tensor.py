@@ -213,12 +213,15 @@ _TENSOR_OPERATORS = {"add": "T_add", "sub": "T_subtract", "mul": "T_multiply", "
 """The operators on whole tensors, with the names of the resulting tensors."""
 
 
-def elementwise_tensor(combine: Callable[..., Any], operands: Sequence[Any], name: str) -> Tensor:
-    """The tensor of `combine` applied element by element to numbers and at least one tensor, with broadcasting.
+def elementwise_tensor(combine: Callable[..., Any], operands: Sequence[Any], name: str) -> Any:
+    """The tensor of `combine` applied element by element to numbers and tensors, with broadcasting; without a tensor
+    among the operands, the result of `combine`.
 
     TeError if the shapes do not match.
     """
     shapes = [tensor.shape for tensor in operands if isinstance(tensor, Tensor)]
+    if not shapes:
+        return combine(*operands)
     shape = broadcast_shape(shapes)
     if shape is None:
         raise TeError(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} do not go together")

@@ -21,6 +21,8 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.topi.cuda.conv3d_winograd": "relay.build chooses Winograd's algorithm",
     "tvm.contrib.cublas": "relay.build with the target `cuda -libs=cublas`",
     "tvm.contrib.cudnn": "relay.build with the target `cuda -libs=cudnn`",
+    "tvm.contrib.ndk": "programs run on this machine",
+    "tvm.contrib.spirv": "expected the target llvm or cuda",
 }
 """The absent modules that programs may import, each with what does its work."""
 
@@ -80,15 +82,13 @@ ABSENT: dict[str, dict[str, str]] = {
         ),
         "convert the model to ONNX, and read it with relay.frontend.from_onnx",
     ),
+    "tvm.contrib": {
+        "xcode": "programs run on this machine",
+    },
     "tvm.relay.testing": {
         "darknet": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
         "yolo_detection": "boxes are those of the model",
         "tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
-    },
-    "tvm.contrib": {
-        "xcode": "programs run on this machine",
-        "ndk": "programs run on this machine",
-        "spirv": "expected the target llvm or cuda",
     },
 }
 """The replacements, by module and name."""

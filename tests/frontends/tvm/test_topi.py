@@ -28,6 +28,16 @@ def test_a_chain_of_operators() -> None:
     np.testing.assert_allclose(run(made, A), np.exp(X - X.max(1, keepdims=True)).sum(1), 1e-6)
 
 
+def test_operators_on_elements_are_expressions() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: topi.power(a[i] - i, 2) + topi.maximum(a[i], 1.0), name="B")
+    function = tvm.build(te.create_schedule(b.op), [a, b])
+    values = np.arange(4, dtype=np.float32) * 3
+    result = np.zeros_like(values)
+    function(values, result)
+    np.testing.assert_array_equal(result, (values - np.arange(4)) ** 2 + np.maximum(values, 1))
+
+
 def test_lists_of_tensors() -> None:
     A = given()
     np.testing.assert_array_equal(run(topi.concatenate([A[0], A[0]], axis=1), A), np.concatenate([X, X], 1))
