@@ -9,16 +9,25 @@ from ....operators import OPERATORS, Operator, operator_of
 
 class _OperatorType(type):
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Operator)
+        return isinstance(instance, Operator) or isinstance(instance, _program_operators())
+
+
+def _program_operators() -> Any:
+    """The type of the operators of programs."""
+    # lazy: programs import this package
+    from ..relax.expr import Op as ProgramOperator
+
+    return ProgramOperator
 
 
 class Op(metaclass=_OperatorType):
     """The type of operators."""
 
     @staticmethod
-    def get(op_name: str) -> Operator:
-        """The operator of a name. UnknownOperatorError for another name."""
-        return operator_of(op_name)
+    def get(op_name: str) -> Any:
+        """The operator of graphs of a name, or that of programs (`relax.add`). UnknownOperatorError for another name of
+        graphs; an unknown operator of programs is an error when a call of it is emitted."""
+        return _program_operators().get(op_name) if op_name.startswith("relax.") else operator_of(op_name)
 
     @staticmethod
     def list_op_names() -> list[str]:

@@ -7,8 +7,11 @@ from typing import Any
 
 from ....core.errors import StepwellError
 from ....module import Module
+from ....operators.relax import FuncOp
+from ....transforms.pipelines import run_pipeline
+from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ..absent import report_absent
-from .bindings import SeqExpr, bound_values
+from .bindings import Binding, DataflowBlock, MatchCast, SeqExpr, VarBinding, bound_values
 from .expr import Expr, GlobalVar, Var
 from .expr_functor import PyExprVisitor
 from .function import Function
@@ -63,6 +66,33 @@ def all_global_vars(expr: Any) -> list[GlobalVar]:
 
 
 called_global_vars = all_global_vars
+
+
+def remove_all_unused(func: Function | DataflowBlock) -> Any:
+    """A function without the operations whose results nothing uses; a block without such bindings. Results of dataflow
+    regions stay."""
+    if isinstance(func, DataflowBlock):
+        return _used_bindings(func)
+    copy = func.op.clone()
+    (op,) = copy.body.block.ops
+    assert isinstance(op, FuncOp)
+    private, op.private = op.private, None  # a private function without calls would be dead too
+    mod = run_pipeline(Module(copy, func.constants), [RelayEliminateDeadCodePass()])
+    ((_, op),) = mod.functions.items()
+    assert isinstance(op, FuncOp)
+    op.private = private
+    return func.of_op(op, mod.constants)
+
+
+def _used_bindings(block: DataflowBlock) -> DataflowBlock:
+    used = set(block.outputs)
+    kept: list[Binding] = []
+    for binding in reversed(block.bindings):
+        assert isinstance(binding, VarBinding | MatchCast)
+        if binding.var in used:
+            used.update(_all_of(binding.value, Var))
+            kept.insert(0, binding)
+    return DataflowBlock(kept, block.outputs)
 
 
 def get_var2val(func: Function) -> dict[Var, Expr]:

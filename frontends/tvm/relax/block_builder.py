@@ -36,6 +36,7 @@ class _Scope:
         self.name, self.params = name, list(params)
         self.names = {each.name_hint for each in params}
         self.visible = set(self.params)
+        self.unchecked: list[tuple[Expr, set[Var]]] = []
         self.blocks: list[BindingBlock] = []
         self.result: Expr | None = None
 
@@ -212,9 +213,9 @@ class BlockBuilder:
             expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.function_ops))  # pyright: ignore[reportPrivateUsage]
         return expr.struct_info
 
-    def lookup_binding(self, var: Var) -> Expr | None:
-        """The expression that a binding gives a variable, None for a parameter."""
-        return var.bound_value
+    def lookup_binding(self, var: Expr) -> Expr | None:
+        """The expression that a binding gives a variable, None for a parameter and for another expression."""
+        return var.bound_value if isinstance(var, Var) else None
 
     def get_unique_name(self, name_prefix: str) -> str:
         """A name that no variable of the builder has."""
@@ -227,7 +228,11 @@ class BlockBuilder:
 
     def _check(self, what: str, expr: Expr) -> None:
         if self._scope is not None:
-            require_known(expr, self._require(what).visible)
+            scope = self._require(what)
+            if scope.params or what == "emit_func_output":
+                require_known(expr, scope.visible)
+            else:
+                scope.unchecked.append((expr, set(scope.visible)))
 
     def _bind(self, what: str, expr: Expr, kind: type[Var], name_hint: str) -> Var:
         self._check(what, expr)
@@ -249,6 +254,8 @@ class BlockBuilder:
         if params is not None:
             scope.params = [params] if isinstance(params, Var) else list(params)
             scope.visible |= set(scope.params)
+        for expr, visible in scope.unchecked:
+            require_known(expr, visible | set(scope.params))
         scope.blocks.append(self._open[-1].finish())
         result = as_expr(output)
         self._check("emit_func_output", result)

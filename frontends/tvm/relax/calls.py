@@ -198,6 +198,8 @@ def _emit_function_call(writer: Writer, call: Call, name: str) -> SSAValue:
         type = substitute(callee.result_type, sizes)
     elif call.sinfo_args:
         type = _type(call)
+    elif (known := call.known_struct_info) is not None:
+        type = known.type
     else:
         raise ArgumentError(f"a call of {name}, expected a function of relax in the module of the builder")
     return writer.insert(relax.CallOp(name, args, type)).output

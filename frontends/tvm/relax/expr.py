@@ -16,7 +16,7 @@ from ....operators import relax
 from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, number_of, prim, shape
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
-from .struct_info import StructInfo, size_of, struct_info_of
+from .struct_info import StructInfo, TensorStructInfo, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
 
@@ -30,6 +30,11 @@ class Expr:
         """The type of the value. Raises the errors of operators that do not fit their operands."""
         if self._struct_info is None:
             self._struct_info = struct_info_of(type_of_expr(self))
+        return self._struct_info
+
+    @property
+    def known_struct_info(self) -> StructInfo | None:
+        """The type of the value if it has been computed, as by the builder that has emitted the expression."""
         return self._struct_info
 
     def emit(self, writer: Writer) -> SSAValue:
@@ -124,9 +129,12 @@ class Var(Expr):
     """A variable: a parameter, or the name of the value of a binding. bound_value: the expression that a binding gives
     it, None for a parameter."""
 
-    def __init__(self, name_hint: str, struct_info: StructInfo):
+    def __init__(self, name_hint: str, struct_info: StructInfo | Sequence[Any], type: StructInfo | None = None):
+        """struct_info: the type; in programs of 2022 the shape of a tensor, of which `type` has the data type."""
         self.name_hint = name_hint
         self.bound_value: Expr | None = None
+        if not isinstance(struct_info, StructInfo):
+            struct_info = TensorStructInfo(struct_info, "float32" if type is None else type.dtype)
         self._struct_info = struct_info
 
     @property
@@ -162,10 +170,12 @@ class Constant(Expr):
         return f"const({self.data.tolist() if self.data.ndim == 0 else list(self.data.shape)}, {self.data.dtype})"
 
 
-def const(value: Any, dtype: str | None = None) -> Constant:
-    """A constant tensor. dtype: by default that of the value; int32 for int64 and float32 for float64, as for numbers
-    of Python, unless the value is an array of a device."""
+def const(value: Any, dtype: str | StructInfo | None = None) -> Constant:
+    """A constant tensor. dtype: the data type, or the type of the tensor; by default that of the value; int32 for int64
+    and float32 for float64, as for numbers of Python, unless the value is an array of a device."""
     array = plain_array(value)
+    if isinstance(dtype, StructInfo):
+        dtype = dtype.dtype
     if dtype is None and (isinstance(value, np.ndarray | np.generic) or not hasattr(value, "dtype")):
         dtype = NARROW_DTYPES.get(array.dtype.name)
     return Constant(np.asarray(array, None if dtype is None else numpy_dtype(dtype)))
@@ -311,12 +321,12 @@ class Call(Expr):
         op: Op | GlobalVar | ExternFunc,
         args: Sequence[Any],
         attrs: Attrs | Mapping[str, Any] | None = None,
-        sinfo_args: Sequence[StructInfo] = (),
+        sinfo_args: Sequence[StructInfo] | None = None,
     ):
         self.op = op
         self.args = [each if isinstance(each, GlobalVar) else as_expr(each) for each in args]
         self.attrs = attrs if isinstance(attrs, Attrs) else Attrs(attrs or {})
-        self.sinfo_args = list(sinfo_args)
+        self.sinfo_args = list(sinfo_args or ())
 
     @property
     def children(self) -> Sequence[Expr]:

@@ -59,6 +59,10 @@ class Function(Module):
         Module.__init__(function, ModuleOp([copy]), used)
         return function
 
+    def of_op(self, op: relax.FuncOp, constants: Mapping[str, Any]) -> Function:
+        """Another function of the same module. constants: the arrays of `op`."""
+        return Function.from_op(op, constants, self._module)
+
     @property
     def func(self) -> relax.FuncOp:
         """The operation of the function."""

@@ -114,6 +114,11 @@ class TensorStructInfo(StructInfo):
         super().__init__(type, None if vdevice is None else name_of_device(vdevice))
 
 
+def DynTensorType(ndim: int = -1, dtype: str = "float32") -> TensorStructInfo:
+    """A tensor of unknown shape, as programs of 2022 call the type."""
+    return TensorStructInfo(None, dtype, ndim=ndim)
+
+
 class ShapeStructInfo(StructInfo):
     """A shape."""
 
@@ -172,6 +177,6 @@ def output_type(info: StructInfo | Sequence[StructInfo]) -> Attribute:
 
 
 __all__ = [
-    "ObjectStructInfo", "PrimStructInfo", "ShapeStructInfo", "StructInfo", "TensorStructInfo", "TupleStructInfo",
-    "struct_info_of",
+    "DynTensorType", "ObjectStructInfo", "PrimStructInfo", "ShapeStructInfo", "StructInfo", "TensorStructInfo",
+    "TupleStructInfo", "struct_info_of",
 ]  # fmt: skip

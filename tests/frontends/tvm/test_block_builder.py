@@ -229,3 +229,36 @@ def test_types_are_compared_by_their_parts() -> None:
 def test_constants_of_64_bits_become_those_of_32_bits_by_default(value: Any, dtype: str) -> None:
     assert relax.const(value).data.dtype == dtype
     assert relax.const(value, "float64").data.dtype == "float64"
+
+
+def test_parameters_may_follow_at_the_end_of_a_function() -> None:
+    bb = relax.BlockBuilder()
+    x, y = tensor("x", 2, 3), tensor("y", 2, 3)
+    with bb.function("main"):
+        with bb.dataflow():
+            total = bb.emit_output(bb.emit_te(topi.add, x, y))
+        bb.emit_func_output(total, params=[x, y])
+    a, b = random(2, 3), random(2, 3, seed=1)
+    np.testing.assert_array_equal(run(bb.get(), a, b).numpy(), a + b)
+
+
+def test_values_of_a_function_without_parameters_are_checked_at_its_end() -> None:
+    x, y = tensor("x", 2, 3), tensor("y", 2, 3)
+    bb = relax.BlockBuilder()
+    with bb.function("main"):
+        total = bb.emit(relax.op.add(x, y))
+        with pytest.raises(ArgumentError, match="y has no value here"):
+            bb.emit_func_output(total, params=[x])
+        bb.emit_func_output(total, params=[x, y])
+
+
+def test_variables_and_constants_in_the_words_of_2022() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", (2, 3), relax.DynTensorType(2, "float32"))
+    w = relax.const(random(2, 3), relax.DynTensorType(2, "float32"))
+    with bb.function("main", [x]):
+        total = bb.emit(relax.Call(tvm.ir.Op.get("relax.add"), [x, w], None, None))
+        assert bb.lookup_binding(w) is None
+        bb.emit_func_output(total)
+    a = random(2, 3, seed=1)
+    np.testing.assert_array_equal(run(bb.get(), a).numpy(), a + w.data)

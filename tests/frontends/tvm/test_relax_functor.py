@@ -280,3 +280,59 @@ def _chain(x: relax.Var, count: int) -> relax.SeqExpr:
     for n in range(count):
         bindings.append(relax.VarBinding(relax.Var(f"y{n}", x.struct_info), -(bindings[-1].var if bindings else x)))
     return relax.SeqExpr([relax.BindingBlock(bindings)], bindings[-1].var)
+
+
+def test_unused_bindings_are_removed() -> None:
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((3, 4), "float32")) -> R.Tensor((3, 4), "float32"):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.multiply(x, x)  # noqa: F841
+                c = R.add(a, x)
+                R.output(a, c)
+            return a
+
+    func = Module["main"]
+    (block,) = relax.analysis.remove_all_unused(func).body.blocks
+    used = [tvm.ir.Op.get("relax.exp"), tvm.ir.Op.get("relax.add")]
+    assert [each.value.op for each in block.bindings] == used
+    (block,) = func.body.blocks
+    kept = relax.analysis.remove_all_unused(block).bindings
+    assert [each.value.op for each in kept] == used
+    assert isinstance(kept[0].value.op, tvm.ir.Op)
+    private = relax.Function([x := relax.Var("x", R.Tensor((2,), "float32"))], relax.SeqExpr([], x))
+    assert relax.analysis.remove_all_unused(private).params[0].name_hint == "x"
+
+
+@mutator
+class Outliner(PyExprMutator):
+    """Moves each `exp` to a function of its own."""
+
+    def visit_call_(self, op: relax.Call) -> relax.Expr:
+        if op.op != tvm.ir.Op.get("relax.exp"):
+            return super().visit_call_(op)
+        operand = op.args[0]
+        assert isinstance(operand, relax.Expr)
+        bb, x = relax.BlockBuilder(), relax.Var("x", operand.struct_info)
+        with bb.function("own_exp", [x]):
+            bb.emit_func_output(bb.emit(relax.op.exp(x)))
+        return relax.Call(self.builder_.add_func(bb.get()["own_exp"], "own_exp"), [operand], None, None)
+
+
+def test_a_mutator_calls_functions_that_it_adds() -> None:
+    @I.ir_module
+    class Module:
+        @R.function
+        def main(x: R.Tensor((3, 4), "float32")) -> R.Tensor((3, 4), "float32"):
+            with R.dataflow():
+                a = R.exp(x)
+                b = R.add(a, x)
+                R.output(b)
+            return b
+
+    mod = rewritten(Module, Outliner())
+    assert {str(each.name_hint) for each in mod.get_global_vars()} == {"main", "own_exp"}
+    x = np.random.default_rng(0).random((3, 4), np.float32)
+    np.testing.assert_allclose(run(mod, x).numpy(), np.exp(x) + x, rtol=1e-6)
