@@ -174,7 +174,9 @@ class _Stages:
         for op, stage in self.members.items():
             groups.setdefault((stage, self._device(op)), []).append(op)
         for (stage, _), group in sorted(groups.items(), key=lambda item: item[0][0]):
-            self.order[self._outline_stage(group)] = (stage, 1)
+            call = self._outline_stage(group)
+            if call is not None:
+                self.order[call] = (stage, 1)
         position = {op: n for n, op in enumerate(self.block.ops)}
         ops = sorted(self.block.ops, key=lambda op: (*self.order[op], position[op]))
         for op in ops:
@@ -234,7 +236,8 @@ class _Stages:
 
     # Graphs
 
-    def _outline_stage(self, group: Sequence[Operation]) -> CallOp:
+    def _outline_stage(self, group: Sequence[Operation]) -> CallOp | None:
+        """Replaces operators by the call of a graph; None if nothing reads their results."""
         inside = set(group)
         constants = dict.fromkeys(
             operand.owner for op in group for operand in op.operands if isinstance(operand.owner, ConstantOp)
@@ -243,19 +246,30 @@ class _Stages:
         inputs = [value for value in values if value.owner not in inside and value.owner not in constants]
         results = [result for op in group for result in op.results]
         outputs = [value for value in results if any(use.operation not in inside for use in value.uses)]
-        graph = self._graph(group, list(constants), inputs, outputs)
-        call = CallOp(graph.sym_name.data, inputs, [output.type for output in outputs])
-        insert_before(group[0], call)
-        for old, new in zip(outputs, call.outputs, strict=True):
-            if old.name_hint is not None:
-                set_name_hint(new, old.name_hint)
-            old.replace_all_uses_with(new)
+        call = self._call_graph(group, list(constants), inputs, outputs) if outputs else None
         for op in reversed(group):
             erase(op)
         for op in constants:
             if not any(op.result.uses):
                 self.order.pop(op, None)  # the constant may be one of an enclosing block
                 erase(op)
+        return call
+
+    def _call_graph(
+        self,
+        group: Sequence[Operation],
+        constants: Sequence[ConstantOp],
+        inputs: Sequence[SSAValue],
+        outputs: Sequence[SSAValue],
+    ) -> CallOp:
+        """Makes a graph of operators, and replaces their results by those of its call."""
+        graph = self._graph(group, constants, inputs, outputs)
+        call = CallOp(graph.sym_name.data, inputs, [output.type for output in outputs])
+        insert_before(group[0], call)
+        for old, new in zip(outputs, call.outputs, strict=True):
+            if old.name_hint is not None:
+                set_name_hint(new, old.name_hint)
+            old.replace_all_uses_with(new)
         return call
 
     def _graph(

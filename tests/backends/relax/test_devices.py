@@ -435,3 +435,22 @@ class Module:
     )
     x = np.arange(10, dtype="float32").reshape(5, 2)
     np.testing.assert_array_equal(VirtualMachine(build_relax(mod))["main"](x).numpy(), x[2:])
+
+
+def test_a_graph_whose_results_nothing_reads_has_a_device() -> None:
+    text = """
+@I.ir_module
+class Module:
+    I.module_global_infos({"vdevice": [I.vdevice("llvm", 0), I.vdevice("llvm", 1)]})
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32", vdevice="llvm:1"):
+        a = R.ones((2, 3), "float32")
+        b = R.to_vdevice(a, "llvm:1")
+        y: R.Tensor((2, 3), "float32", vdevice="llvm:1") = R.to_vdevice(x, "llvm:1")
+        z = R.add(y, y)
+        return z
+"""
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for level in (0, 2):
+        machine = VirtualMachine(build_relax(parse_tvmscript(text), opt_level=level))
+        np.testing.assert_array_equal(machine["main"](x).numpy(), x + x)
