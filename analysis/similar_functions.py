@@ -30,12 +30,12 @@ class ExtentPlace:
 
 @dataclass(frozen=True)
 class Family:
-    """Functions that are equal but for a number. extents: the number of each function.  places: those of the number, as
-    positions among the `extent_places` of each function."""
+    """Functions that are equal but for a number. extents: the number of each function.  places: those of the number in
+    the first function."""
 
     functions: Sequence[FuncOp]
     extents: Sequence[int]
-    places: frozenset[int]
+    places: Sequence[ExtentPlace]
 
 
 def families(functions: Iterable[FuncOp]) -> Iterator[Family]:
@@ -62,39 +62,35 @@ def _groups(functions: Iterable[FuncOp]) -> Iterable[list[_Description]]:
     return groups.values()
 
 
-def extent_places(func: FuncOp) -> list[ExtentPlace]:
-    """The extents of a function that may be values, in order: dimensions of parameters in row-major order, extents of
-    loops that are neither unrolled nor vectorized, of axes and of declared regions."""
-    return _Description(func).places
-
-
 def _families_of(group: Sequence[_Description]) -> Iterator[Family]:
     """The families among functions that differ in extents only: the largest family with the first function, then those
     of the others."""
     rest = list(group)
     while len(rest) > 1:
         first, *others = rest
-        similar: dict[frozenset[int], list[tuple[_Description, int, int]]] = {}
+        similar: dict[tuple[int, ...], list[_Description]] = {}
         for other in others:
-            places = frozenset(n for n, (a, b) in enumerate(zip(first.extents, other.extents, strict=True)) if a != b)
-            pairs = {(first.extents[n], other.extents[n]) for n in places}
+            positions = tuple(n for n, (a, b) in enumerate(zip(first.extents, other.extents, strict=True)) if a != b)
+            pairs = {(first.extents[n], other.extents[n]) for n in positions}
             if len(pairs) == 1 and min(min(pairs)) >= LEAST_EXTENT:
-                ((own, its),) = pairs
-                similar.setdefault(places, []).append((other, own, its))
+                similar.setdefault(positions, []).append(other)
         rest = others
         if similar:
-            places, members = max(similar.items(), key=lambda item: len(item[1]))
-            (_, own, _), *_ = members
-            yield Family(
-                [first.func, *(each.func for each, _, _ in members)], [own, *(its for _, _, its in members)], places
-            )
-            taken = {id(each) for each, _, _ in members}
+            positions, members = max(similar.items(), key=lambda item: len(item[1]))
+            family = [first, *members]
+            extents = [each.extents[positions[0]] for each in family]
+            yield Family([each.func for each in family], extents, [first.places[n] for n in positions])
+            taken = set(map(id, members))
             rest = [each for each in others if id(each) not in taken]
 
 
 @dataclass
 class _Description:
-    """A function as a text without the extents in `places`, and these `extents`."""
+    """A function as a text without its extents that may be values, and these `extents`.
+
+    places: those of the extents, in order: dimensions of parameters in row-major order, loops that are neither unrolled
+    nor vectorized, axes and declared regions.
+    """
 
     func: FuncOp
     text: list[Hashable] = field(default_factory=list[Hashable])

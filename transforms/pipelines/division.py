@@ -63,9 +63,11 @@ def divide(mod: Module) -> list[Part]:
         return whole
     callees = {name: _callees(op, functions) for name, op in functions.items()}
     kernels = [name for name, op in functions.items() if _is_kernel(op) and not callees[name]]
-    similar = {name: family for family in _families([functions[name] for name in kernels]) for name in family}
+    similar = [[op.sym_name.data for op in each.functions] for each in families(functions[name] for name in kernels)]
+    merged = {name for _, *others in similar for name in others}
+    weights = {name: _weight(op) // (_SIMILAR_WEIGHT if name in merged else 1) for name, op in functions.items()}
     components = _components(callees, similar, set(kernels))
-    groups = _groups([_Group(tuple(names), _weight_of(names, functions, similar)) for names in components])
+    groups = _groups([_Group(tuple(names), sum(weights[name] for name in names)) for names in components])
     if len(groups) < 2:
         return whole
     called = [dict.fromkeys(callee for name in group.names for callee in callees[name]) for group in groups]
@@ -88,18 +90,6 @@ class _Group:
 
 def _weight(function: FuncOp) -> int:
     return sum(1 for _ in function.walk()) * (_KERNEL_WEIGHT if _is_kernel(function) else 1)
-
-
-def _weight_of(names: Sequence[str], functions: Mapping[str, FuncOp], similar: Mapping[str, Sequence[str]]) -> int:
-    """The weight of the functions of a component. Similar kernels are scheduled apart, but compiled once."""
-    return sum(
-        _weight(functions[name]) // (1 if similar.get(name, [name])[0] == name else _SIMILAR_WEIGHT) for name in names
-    )
-
-
-def _families(kernels: Sequence[FuncOp]) -> list[list[str]]:
-    """The names of kernels that are similar, and so may be merged into one function (`tir-merge-kernels`)."""
-    return [[func.sym_name.data for func in family.functions] for family in families(kernels)]
 
 
 def _is_kernel(function: FuncOp) -> bool:
@@ -130,12 +120,14 @@ def _callees(function: FuncOp, functions: Mapping[str, FuncOp]) -> list[str]:
 
 
 def _components(
-    callees: Mapping[str, Sequence[str]], similar: Mapping[str, Sequence[str]], separable: Container[str]
+    callees: Mapping[str, Sequence[str]], similar: Iterable[Sequence[str]], separable: Container[str]
 ) -> list[list[str]]:
-    """The names of functions that call each other or are similar, in the order of the program. similar: the functions
-    of the family of a function.  separable: the functions whose callers may be elsewhere."""
-    families = {id(family): list(family) for family in similar.values()}
-    components = {name: families[id(similar[name])] if name in similar else [name] for name in callees}
+    """The names of functions that call each other or are similar, in the order of the program. similar: families of
+    functions that `tir-merge-kernels` may merge.  separable: the functions whose callers may be elsewhere."""
+    components = {name: [name] for name in callees}
+    for family in similar:
+        component = list(family)
+        components.update(dict.fromkeys(family, component))
     for name in callees:
         for callee in callees[name]:
             caller, called = components[name], components[callee]

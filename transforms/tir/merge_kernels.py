@@ -18,7 +18,6 @@ from ...analysis.similar_functions import (
     ExtentPlace,
     Family,
     differing_extents,
-    extent_places,
     families,
 )
 from ...analysis.unscheduled import is_graph_kernel
@@ -73,13 +72,12 @@ class TirMergeKernelsPass(ModulePass):
     name = "tir-merge-kernels"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        names = symbols_of(op)
         kernels = [func for func in op.body.block.ops if isinstance(func, FuncOp) and _may_be_merged(func)]
         if _remarks.are_collected:
             _report_differences(kernels)
         found = list(families(kernels))
         if found:
-            calls = _calls(op)
+            names, calls = symbols_of(op), _calls(op)
             for family in found:
                 _merge(family, fresh_name(f"{family.functions[0].sym_name.data}{MERGED}", names), calls)
 
@@ -140,17 +138,16 @@ def _redirect(calls: Iterable[CallOp], name: str, extent: int) -> None:
 # The function of an extent
 
 
-def _function_of_extent(func: FuncOp, name: str, places: Iterable[int]) -> FuncOp:
+def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) -> FuncOp:
     """Moves the body of a function to a private function with a parameter in some places of extents."""
-    every, params = extent_places(func), func.params
-    names = [parameter for parameter, _ in params]
+    names = [parameter for parameter, _ in func.params]
     body = func.detach_region(func.body)
     block = body.block
     parameter = block.insert_arg(i32, len(block.args))
     names.append(fresh_name("extent", {*names}))
     set_name_hint(parameter, names[-1])
     extents = _Extents(parameter, TirBuilder(InsertPoint.at_start(block), func.location))
-    for owner, numbers in _by_owner([every[n] for n in sorted(places)]).items():
+    for owner, numbers in _by_owner(places).items():
         match owner:
             case ForOp():
                 extents.set_of_loop(owner)

@@ -461,7 +461,7 @@ class IRModule(Module):
 
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
         """The functions with their names as variables, as of TVM's `functions_items`."""
-        return [(GlobalVar(name), self[name]) for name in self]
+        return list(self.functions.items())
 
 
 class FunctionMap(Mapping[GlobalVar, Any]):

@@ -78,7 +78,7 @@ def remove_all_unused(func: Function | DataflowBlock) -> Any:
     assert isinstance(op, FuncOp)
     private, op.private = op.private, None  # a private function without calls would be dead too
     mod = run_pipeline(Module(copy, func.constants), [RelayEliminateDeadCodePass()])
-    ((_, op),) = mod.functions.items()
+    (op,) = mod.function_ops.values()
     assert isinstance(op, FuncOp)
     op.private = private
     return func.of_op(op, mod.constants)
