@@ -18,7 +18,7 @@ from ...dialects.tir import AccessOp, BlockOp, FuncOp, TirBuilder
 from ...dialects.tir.tree import erase_statement
 from ..handles import BlockLike
 from ..rewriting.copies import BufferLike, access_at, index_type, require_block
-from ..rewriting.index_maps import IndexMap, apply_map, bound_index_map, require_sizes_of
+from ..rewriting.index_maps import IndexMap, apply_map, bound_index_map, require_sizes_of, with_numbers
 from ..rewriting.nest import REGION_MARKS, export_mixed, function_of, set_annotation
 from ..state import State, applies
 from .arguments import BufferArguments
@@ -63,6 +63,7 @@ class RegionPrimitives(BufferArguments):
 
 def _with_ends(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with the two ends of each range among the results of `function`."""
+    function = with_numbers(function)
 
     @functools.wraps(function)
     def ends(*axes: Any, **named: Any) -> list[Any]:

@@ -94,7 +94,7 @@ def _count(rank: int) -> str:
 
 
 def _trace(function: Callable[..., Any], rank: int) -> list[AffineExpr]:
-    function = _with_numbers(function)
+    function = with_numbers(function)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError) as error:
@@ -312,7 +312,7 @@ class _Numbers:
         return lambda value: value
 
 
-def _with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_numbers(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with `_Numbers` in place of the namespace `T`, which TVM's traces use."""
     if not isinstance(function, FunctionType) or "T" not in function.__code__.co_names:
         return function
@@ -338,7 +338,7 @@ def padding_value(pad_value: Any, rank: int) -> PadValue | None:
     """
     count = rank
     if isinstance(pad_value, FunctionType):
-        function = _with_numbers(pad_value)
+        function = with_numbers(pad_value)
         count = len(inspect.signature(function).parameters) or rank
         pad_value = function(*(Index(AffineExpr.dimension(n)) for n in range(count)))
     if isinstance(pad_value, tuple | list) and len(items := cast("Sequence[Any]", pad_value)) == 1:

@@ -44,6 +44,11 @@ def test_a_later_declaration_replaces_the_region_and_not_the_mark() -> None:
     assert '{"explicit_read_region": [0]}' in text
 
 
+def test_ranges_may_have_numbers_of_tvms_traces() -> None:
+    ranges = DECLARE.replace("vi - 1, vi + 2", "vi - T.int64(1), vi + T.int64(2)")
+    assert apply_steps(CHAIN, ranges).script() == apply_steps(CHAIN, DECLARE).script()
+
+
 def test_compute_at_computes_the_declared_region() -> None:
     program = stepwell.parse_tvmscript(CHAIN)
     inferred, declared = apply_steps(CHAIN, TILE), apply_steps(CHAIN, DECLARE + TILE)
