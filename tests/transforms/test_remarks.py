@@ -27,6 +27,15 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
             vi = T.axis.spatial(8, i)
             B[vi] = A[vi]
 """
+FILL = """\
+@T.prim_func
+def {name}(A: T.Buffer(({n}, {m}), "float32")):
+    T.func_attr({{"relay.kernel": True}})
+    for i, j in T.grid({n}, {m}):
+        with T.block("A"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            A[vi, vj] = T.float32(1)
+"""
 BOUND = """\
 @T.prim_func
 def main(A: T.Buffer((8,), "float32")):
@@ -82,39 +91,10 @@ def transpose(A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 5), "float32")):
     ),
     (
         "tir-merge-kernels",
-        """\
-@T.prim_func
-def fill(A: T.Buffer((32, 48), "float32")):
-    T.func_attr({"relay.kernel": True})
-    for i, j in T.grid(32, 48):
-        with T.block("A"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            A[vi, vj] = T.float32(1)
-
-@T.prim_func
-def fill_1(A: T.Buffer((64, 48), "float32")):
-    T.func_attr({"relay.kernel": True})
-    for i, j in T.grid(64, 48):
-        with T.block("A"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            A[vi, vj] = T.float32(1)
-
-@T.prim_func
-def fill_2(A: T.Buffer((40, 20), "float32")):
-    T.func_attr({"relay.kernel": True})
-    for i, j in T.grid(40, 20):
-        with T.block("A"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            A[vi, vj] = T.float32(1)
-
-@T.prim_func
-def fill_3(A: T.Buffer((8, 48), "float32")):
-    T.func_attr({"relay.kernel": True})
-    for i, j in T.grid(8, 48):
-        with T.block("A"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            A[vi, vj] = T.float32(1)
-""",
+        "\n".join(
+            FILL.format(name=name, n=n, m=m)
+            for name, n, m in (("fill", 32, 48), ("fill_1", 64, 48), ("fill_2", 40, 20), ("fill_3", 8, 48))
+        ),
         [
             "18:5: missed: fill and fill_2 differ in 32 and 40, 48 and 20, expected one extent from 16 on",
             "26:5: missed: fill and fill_3 differ in 32 and 8, expected one extent from 16 on",

@@ -18,12 +18,11 @@ from .annotation import device_copy
 Rule = Callable[..., Any]
 """Another expression for a call: of its attributes, its operands, and types; None to keep the call."""
 
-RULES: dict[str, dict[str, list[tuple[int, Rule]]]] = {
-    "FTVMAlterOpLayout": {},
-    "FTVMLegalize": {},
-    "FTVMQnnLegalize": {},
-}
-"""The registered functions by the name of the attribute and the operator, with their levels, the highest first."""
+RULES = ("FTVMAlterOpLayout", "FTVMLegalize", "FTVMQnnLegalize")
+"""The facts about operators that passes take from users alone: functions from calls to expressions."""
+
+_LEVELS: dict[tuple[str, str], int] = {}
+"""The levels of registered functions, by the name of the fact and the operator."""
 
 __all__ = [
     "annotation",
@@ -97,18 +96,18 @@ def _register(key: str, op_name: str, rule: Rule | None, level: int) -> Any:
         raise OptionError(f"registration of {key}: no operator {op_name!r}")
 
     def register(function: Rule) -> Rule:
-        entries = RULES[key].setdefault(op_name, [])
-        entries.append((level, function))
-        entries.sort(key=lambda entry: -entry[0])
-        OPERATORS[op_name].set_attr(key, entries[0][1])
+        op = OPERATORS[op_name]
+        if not op.has_attr(key) or level > _LEVELS.get((key, op_name), 0):
+            op.set_attr(key, function)
+            _LEVELS[key, op_name] = level
         return function
 
     return register if rule is None else register(rule)
 
 
 def rules_of(key: str) -> dict[str, Rule]:
-    """The functions of an attribute by operator."""
-    return {name: entries[0][1] for name, entries in RULES.get(key, {}).items()}
+    """The functions that are a fact about operators, by operator."""
+    return {name: op.get_attr(key) for name, op in OPERATORS.items() if op.has_attr(key)}
 
 
 def _state_facts() -> None:

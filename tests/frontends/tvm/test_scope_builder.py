@@ -73,5 +73,11 @@ def test_layouts_of_a_block_of_code() -> None:
 
     with tvm.transform.PassContext(opt_level=3):
         with TempOpAttr("nn.conv2d", "FTVMAlterOpLayout", alter):
+            assert relay.op.get("nn.conv2d").get_attr("FTVMAlterOpLayout") is alter
             assert 'data_layout="NHWC"' in relay.transform.AlterOpLayout()(mod).astext()
+        assert "NHWC" not in relay.transform.AlterOpLayout()(mod).astext()
+        assert not relay.op.get("nn.conv2d").has_attr("FTVMAlterOpLayout")
+        tvm.ir.register_op_attr("nn.conv2d", "FTVMAlterOpLayout", alter)
+        assert 'data_layout="NHWC"' in relay.transform.AlterOpLayout()(mod).astext()
+        relay.op.get("nn.conv2d").reset_attr("FTVMAlterOpLayout")
         assert "NHWC" not in relay.transform.AlterOpLayout()(mod).astext()
