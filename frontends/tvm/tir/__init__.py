@@ -50,16 +50,26 @@ from ..driver import build
 from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
-from ..nodes.expr import Broadcast, Buffer, BufferLoad, Ramp
+from ..nodes.expr import Broadcast, Buffer, BufferLoad, BufferRegion, Ramp
 from ..nodes.stmt import (
+    Allocate,
+    AssertStmt,
+    AttrStmt,
+    Block,
+    BlockRealize,
+    BufferRealize,
     BufferStore,
+    DeclBuffer,
     Evaluate,
     For,
     ForKind,
     IfThenElse,
     LetStmt,
+    ProducerRealize,
+    ProducerStore,
     SeqStmt,
     Stmt,
+    While,
 )
 from . import analysis, functions, ir_builder, stmt_functor, transform
 from .functions import *  # noqa: F403
@@ -86,15 +96,23 @@ __all__ = [
     "LT",
     "NE",
     "Add",
+    "Allocate",
     "And",
+    "AssertStmt",
+    "AttrStmt",
+    "Block",
+    "BlockRealize",
     "Broadcast",
     "Buffer",
     "BufferLoad",
+    "BufferRealize",
+    "BufferRegion",
     "BufferStore",
     "Call",
     "CallEffectKind",
     "Cast",
     "CommReducer",
+    "DeclBuffer",
     "Div",
     "Evaluate",
     "FloatImm",
@@ -116,6 +134,8 @@ __all__ = [
     "PrimExpr",
     "PrimFunc",
     "ProducerLoad",
+    "ProducerRealize",
+    "ProducerStore",
     "Ramp",
     "Range",
     "Reduce",
@@ -129,6 +149,7 @@ __all__ = [
     "Sub",
     "TensorIntrin",
     "Var",
+    "While",
     "all",
     "analysis",
     "any",
