@@ -28,13 +28,15 @@ from .schedule import Schedule
 from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage, Tensorization
 
 
-def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main") -> TirSchedule:
+def apply_schedule(
+    schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main", enable_check: bool = True
+) -> TirSchedule:
     """The program of a legacy schedule, transformed with the primitives of `stepwell.Schedule`; returns that schedule.
 
     args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written, and an output
-    that is missing is computed in memory of the function.  name: its name. Stages are placed from last to first, so
-    that the loops of consumers exist, bound to threads, when producers are computed at them. The init of a reduction
-    becomes a block of its own before the reduction loops.
+    that is missing is computed in memory of the function.  name: its name.  enable_check: as of `Schedule`.
+    Stages are placed from last to first, so that the loops of consumers exist, bound to threads, when producers are
+    computed at them. The init of a reduction becomes a block of its own before the reduction loops.
     TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
     longer exists. ScheduleError, with the stage and the user's line, for a primitive that is illegal.
     """
@@ -49,7 +51,8 @@ def apply_schedule(schedule: Schedule, args: Iterable[Tensor | Var], *, name: st
     stage_of = {op: stage for stage, op in resolved.items()}
     for stage in schedule.stages:
         stage.check_store_predicate()
-    sch = TirSchedule(create_prim_func(params, name=name, temporaries=hidden))
+    func = create_prim_func(params, name=name, temporaries=hidden)
+    sch = TirSchedule(func, enable_check=enable_check)
     blocks = list(sch.get_child_blocks("root") if ops else [])
     blocks_of: dict[Stage, list[BlockRV]] = {}
     for op in ops:

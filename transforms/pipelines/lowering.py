@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from ...core.collection import rare_collection
 from ...core.cpu import CpuModel
+from ...core.errors import ScheduleError
+from ...dialects.attributes import ILLEGAL_SCHEDULE
+from ...dialects.tir import FuncOp
 from ...module import Module
 from .checks import check_module
 from .division import Part, divide
@@ -24,12 +28,22 @@ def go_down(
     """Applies the passes of `landings` to a copy of `mod`, and checks the module after each landing that it needs.
 
     after: called with the module after each pass.
-    Raises `UnsupportedError` for unsupported programs, `PassError` for a pass that fails or leaves an operation that
-    its landing excludes.
+    Raises `UnsupportedError` for unsupported programs, `ScheduleError` for a function with an illegal schedule,
+    `PassError` for a pass that fails or leaves an operation that its landing excludes.
     """
+    _refuse_illegal_schedules(mod)
     mod = mod.clone()
     go_down_in_place(mod, landings, options, after)
     return mod
+
+
+def _refuse_illegal_schedules(mod: Module) -> None:
+    """ScheduleError for a function whose schedule would change its results."""
+    for func in mod.op.body.block.ops:
+        if isinstance(func, FuncOp) and func.func_attrs is not None:
+            reason = func.func_attrs.data.get(ILLEGAL_SCHEDULE)
+            if isinstance(reason, StringAttr):
+                raise ScheduleError(reason.data)
 
 
 def go_down_in_place(

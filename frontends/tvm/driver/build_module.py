@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +19,9 @@ from ....backends.cuda.program import DeviceProgram
 from ....backends.devices import BenchmarkResult, Device
 from ....backends.runtime.program import CompiledFunction, Program
 from ....backends.saving.objects import write_object
-from ....core.errors import ArgumentError, OptionError, UnsupportedError
+from ....core.errors import ArgumentError, OptionError, ScheduleError, UnsupportedError
 from ....core.walking import find_ops
+from ....dialects.attributes import ILLEGAL_SCHEDULE
 from ....dialects.tir import ForOp, FuncOp
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....module import Module
@@ -290,7 +292,8 @@ def lower(
     modified.
 
     args: the parameters of the function of a schedule, in order: tensors, variables, and buffers of `binds`; an output
-    that is missing is memory of the function. Modules and functions have parameters, whatever args are, as in TVM.
+    that is missing is memory of the function. A schedule that would change the results is a warning, and an error when
+    the result is compiled. Modules and functions have parameters, whatever args are, as in TVM.
     name: a new name for the only function.  binds: the buffer of each tensor; declared buffers are compact, so binds
     determine names only.  simple_mode: whether the result prints as its statements alone, without the header and the
     attributes of functions.
@@ -299,20 +302,35 @@ def lower(
     ours under their names in `stepwell-opt`. A module that has already been lowered is returned unchanged. Errors as
     raised by the passes.
     """
-    source = _program(inp, args, name, binds)
+    source = _readable_program(inp, args, name, binds)
     if source.is_lowered:
         return source
     context = PassContext.current()
-    serial = context.config.get("tir.disable_vectorize", False)
+    left_out = _passes_left_out(source, context)
     mod, is_for_gpu = source, _is_for_gpu(source)
     for phase, passes in enumerate(_PHASES):
-        ours = [each for each in passes(is_for_gpu) if not (serial and isinstance(each, TirVectorizeLoopsPass))]
+        ours = [each for each in passes(is_for_gpu) if not isinstance(each, left_out)]
         mod = run_passes(mod, [*map(XdslPass, ours), *context.added_passes(phase)])
     mod.is_lowered = True
     mod.simple_mode = simple_mode
     if not context.changes_lowering:
         mod.remember_source(source)
     return mod
+
+
+def _passes_left_out(source: IRModule, context: PassContext) -> tuple[type[ModulePass], ...]:
+    """The passes that a lowering omits: vectors that the context disables, and the exchange between threads of an
+    illegal schedule, which has none."""
+    # lazy: needed for GPUs only
+    from ....transforms.tir.lower_thread_reductions import TirLowerThreadReductionsPass
+
+    attributes = [func.func_attrs.data for func in find_ops(source.op, FuncOp) if func.func_attrs is not None]
+    left_out: list[type[ModulePass]] = []
+    if context.config.get("tir.disable_vectorize", False):
+        left_out.append(TirVectorizeLoopsPass)
+    if any(ILLEGAL_SCHEDULE in each for each in attributes):
+        left_out.append(TirLowerThreadReductionsPass)
+    return tuple(left_out)
 
 
 def schedule_to_module(
@@ -334,16 +352,41 @@ def _program(
     args: Sequence[Any] | None,
     name: str | None,
     binds: Mapping[te.Tensor, DeclaredBuffer] | None,
+    enable_check: bool = True,
 ) -> IRModule:
-    """The program to lower. OptionError for a schedule without arguments."""
+    """The program to lower. enable_check: as of `Schedule`. OptionError for a schedule without arguments."""
     if isinstance(inputs, te.Schedule):
         if args is None:
             raise OptionError("lower of a schedule: args, the tensors that are its parameters, are missing")
         params = _parameters(args, binds or {})
-        inputs = PrimFunc(te.apply_schedule(inputs, params).mod.op).with_attr("from_legacy_te_schedule", True)
+        inputs = PrimFunc(te.apply_schedule(inputs, params, enable_check=enable_check).mod.op).with_attr(
+            "from_legacy_te_schedule", True
+        )
     if isinstance(inputs, Sequence):
         return _join(inputs)
     return as_module(inputs if name is None else IRModule({name: inputs}))
+
+
+def _readable_program(
+    inputs: Module | te.Schedule | Sequence[Module],
+    args: Sequence[Any] | None,
+    name: str | None,
+    binds: Mapping[te.Tensor, DeclaredBuffer] | None,
+) -> IRModule:
+    """The program to lower. A program whose schedule is illegal can be read: its function has the reason as an
+    attribute, with which no program is compiled; a warning states it."""
+    try:
+        return _program(inputs, args, name, binds)
+    except ScheduleError as error:
+        if not isinstance(inputs, te.Schedule):
+            raise
+        try:
+            mod = _program(inputs, args, name, binds, enable_check=False)
+        except ScheduleError:
+            raise error from None
+        warnings.warn(f"lower: the program cannot be compiled: {error}", stacklevel=3)
+        functions = {each: PrimFunc(func.op).with_attr(ILLEGAL_SCHEDULE, str(error)) for each, func in mod.items()}
+        return as_module(IRModule(functions))
 
 
 def _parameters(args: Sequence[Any], binds: Mapping[te.Tensor, DeclaredBuffer]) -> list[te.Tensor | te.Var]:

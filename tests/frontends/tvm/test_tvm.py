@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, LinkError, LoadError, OptionError, UnsupportedError
+from stepwell import ArgumentError, LinkError, LoadError, OptionError, ScheduleError, UnsupportedError, build
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.contrib.pickle_memoize import memoize
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
@@ -63,6 +63,31 @@ def test_a_schedule_gives_a_module_in_tvms_shape() -> None:
     sch.parallel(sch.get_loops("B")[0])
     assert isinstance(sch.mod, IRModule)
     assert "T.parallel" in sch.mod.script()
+
+
+@pytest.mark.parametrize("kind", ["parallel", "bind"])
+def test_a_program_with_an_illegal_schedule_can_be_read_but_not_compiled(kind: str) -> None:
+    a = te.placeholder((64,), name="a")
+    k = te.reduce_axis((0, 64), name="k")
+    b = te.compute((1,), lambda i: te.sum(a[k], axis=k), name="b")
+    schedule = te.create_schedule(b.op)
+    if kind == "parallel":
+        schedule[b].parallel(k)
+    else:
+        schedule[b].bind(k, te.thread_axis("blockIdx.x"))
+    with pytest.warns(
+        UserWarning, match="lower: the program cannot be compiled: .*the iterations of loop k cannot run"
+    ):
+        lowered = tvm.lower(schedule, [a, b])
+    assert "T.parallel(64)" in str(lowered) or 'T.thread_binding(64, thread="blockIdx.x")' in str(lowered)
+    changed = tvm.tir.transform.Simplify()(lowered)
+    for program in (lowered, changed):
+        with pytest.raises(ScheduleError, match="the iterations of loop k cannot run"):
+            tvm.build(program)
+        with pytest.raises(ScheduleError, match="the iterations of loop k cannot run"):
+            build(program)
+    with pytest.raises(ScheduleError, match="the iterations of loop k cannot run"):
+        tvm.build(schedule, [a, b])
 
 
 def test_parameters_of_a_module_are_its_own_whatever_args_are() -> None:
