@@ -29,10 +29,6 @@ ABSENT_MODULES: dict[str, str] = {
 ABSENT: dict[str, dict[str, str]] = {
     "tvm": {
         "micro": "programs run on this machine",
-        "opencl": "expected tvm.cpu or tvm.cuda",
-        "metal": "expected tvm.cpu or tvm.cuda",
-        "vulkan": "expected tvm.cpu or tvm.cuda",
-        "rocm": "expected tvm.cpu or tvm.cuda",
         "register_extension": "compiled functions take every object that supports DLPack",
         "ir_pass": "use the passes of tvm.tir.transform",
         "make": "use the nodes of tvm.tir",

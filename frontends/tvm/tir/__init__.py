@@ -45,6 +45,7 @@ from ....expressions.functions import (
 )
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....schedule import Schedule as _Schedule
+from ....schedule.handles import BlockRV, ExprRV, LoopRV
 from ..absent import report_absent
 from ..driver import build
 from ..intrinsics import CallEffectKind
@@ -69,6 +70,10 @@ from .tensor_intrin import TensorIntrin
 __getattr__ = report_absent("tvm.tir")
 
 
+SBlockRV = BlockRV
+"""Handles of blocks, as TVM calls them since v0.24."""
+
+
 class Schedule(_Schedule):
     """A schedule whose `mod` is an `IRModule`."""
 
@@ -87,6 +92,7 @@ __all__ = [
     "NE",
     "Add",
     "And",
+    "BlockRV",
     "Broadcast",
     "Buffer",
     "BufferLoad",
@@ -97,6 +103,7 @@ __all__ = [
     "CommReducer",
     "Div",
     "Evaluate",
+    "ExprRV",
     "FloatImm",
     "FloorDiv",
     "FloorMod",
@@ -107,6 +114,7 @@ __all__ = [
     "IntImm",
     "IterVar",
     "LetStmt",
+    "LoopRV",
     "Max",
     "Min",
     "Mod",
@@ -119,6 +127,7 @@ __all__ = [
     "Ramp",
     "Range",
     "Reduce",
+    "SBlockRV",
     "Schedule",
     "ScheduleError",
     "Select",

@@ -389,6 +389,66 @@ def test_the_compiler_links_libraries(tmp_path: Path) -> None:
         cc.create_shared(tmp_path / "g.so", [str(source)])
 
 
+def test_devices_without_a_driver_do_not_exist() -> None:
+    for name in ("opencl", "metal", "vulkan", "rocm"):
+        dev = getattr(tvm, name)(0)
+        assert not dev.exist
+        assert dev == tvm.device(name, 0)
+        with pytest.raises(DeviceError, match=f"there is no driver for {name}"):
+            tvm.nd.array(np.ones(2), dev)
+    assert tvm.cl(1) == tvm.testing.device_test(tvm.opencl(1), 4, 1)
+    with pytest.raises(AssertionError, match="expected type 2 and index 1"):
+        tvm.testing.device_test(tvm.opencl(1), 2, 1)
+
+
+def test_the_runtime() -> None:
+    codes = [tvm.DataType(name).type_code for name in ("int8x4", "uint16", "bool", "float32", "bfloat16", "handle")]
+    assert codes == [0, 1, 1, 2, 4, tvm.DataTypeCode.HANDLE]
+    assert tvm.DataType("handle").itemsize == 8
+    assert tvm.runtime.num_threads() >= 1
+    tvm.runtime.device_sync(tvm.cpu())
+    assert tvm.testing.echo(3) == 3
+    assert tvm.target.codegen.llvm_lookup_intrinsic_id("llvm.sqrt.f32") == "llvm.sqrt.f32"
+    assert not tvm.target.codegen.target_has_features("no-such-feature")
+    assert isinstance(lambda: None, tvm.runtime.PackedFunc)
+    s, a, b = shifted()
+    assert isinstance(tvm.build(s, [a, b])["main"], tvm.runtime.PackedFunc)
+    assert not isinstance(3, tvm.runtime.PackedFunc)
+
+
+def test_versions_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    tvm.support.describe()
+    assert f"TVM_VERSION: {tvm.__version__}" in capsys.readouterr().out
+
+
+def test_loops_of_stages_have_relations() -> None:
+    s, _, b = shifted()
+    outer, inner = s[b].split(b.op.axis[0], 4)
+    fused = s[b].fuse(outer, inner)
+    assert [type(each) for each in s[b].relations] == [te.schedule.Split, te.schedule.Fuse]
+    assert list(s[b].leaf_iter_vars) == [fused]
+    assert isinstance(b.op, te.BaseComputeOp)
+
+
+def test_facts_about_schedules() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
+    sch = tir.Schedule(te.create_prim_func([a, te.compute((4,), lambda i: b[i] * 2.0, name="C")]))
+    assert tir.schedule.analysis.has_block(sch, "B")
+    assert not tir.schedule.analysis.has_block(sch, "D")
+    assert [tir.schedule.analysis.is_output_block(sch, sch.get_block(name)) for name in "BC"] == [False, True]
+    assert isinstance(sch.get_block("B"), tir.schedule.BlockRV)
+
+
+def test_the_kernels_of_a_machine_are_measured() -> None:
+    x = tvm.relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x)))
+    machine = tvm.runtime.profiler_vm.VirtualMachineProfiler(tvm.relay.vm.compile(mod, "llvm"), tvm.cpu())
+    report = machine.profile(np.ones(2, "float32"))
+    assert isinstance(report, tvm.runtime.profiling.Report)
+    assert report.calls[0]["Duration (us)"] > 0
+
+
 def test_compute_versions_are_numbers() -> None:
     assert nvcc.parse_compute_version("7.5") == (7, 5)
     assert nvcc.have_tensorcore("7.5")
