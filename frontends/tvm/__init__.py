@@ -32,6 +32,9 @@ from . import (
     topi,
     transform,
 )
+
+# The tuner applies passes of `tvm.relax`.
+from . import meta_schedule as meta_schedule
 from . import nd as ndarray
 from .absent import report_absent
 from .aliases import install

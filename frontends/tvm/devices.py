@@ -33,11 +33,11 @@ class ForeignDevice(Device):
 
     @property
     def driver(self) -> Driver:
-        """DeviceError: there is no driver."""
+        """The driver, of which there is none: always DeviceError."""
         raise DeviceError(f"device {self}: there is no driver for {self.kind}, expected tvm.cpu or tvm.cuda")
 
     def sync(self) -> None:
-        """DeviceError: there is no driver."""
+        """Waits for the device, always with a DeviceError."""
         self.driver.wait_for_device(self.index)
 
 

@@ -47,6 +47,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("module", "object", "packed_func"), "tvm.runtime"),
         "container": "tvm.containers",
     },
+    "tvm.s_tir": {"meta_schedule": "tvm.meta_schedule"},
     "tvm.script": {"parser": "tvm.script"},
     "tvm.target": {"tag": "tvm.target"},
     "tvm.te": {

@@ -22,7 +22,7 @@ def libinfo() -> dict[str, str]:
         "TVM_VERSION": __version__,
         "LLVM_VERSION": ".".join(map(str, llvm.llvm_version_info)),
         "llvmlite": llvmlite.__version__,
-        "xdsl": xdsl.__version__,
+        "xdsl": str(xdsl.__version__),
     }
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 from ....backends.devices.timing import BenchmarkResult
 from ....backends.relax import VirtualMachine as _Machine
@@ -49,7 +50,7 @@ class Executable:
 def build(
     mod: Module,
     target: TargetLike | None = None,
-    params: None = None,
+    params: Mapping[str, Any] | None = None,
     pipeline: PipelineLike | None = "default",
     relax_pipeline: PipelineLike | None = None,
     tir_pipeline: PipelineLike | None = None,
@@ -60,10 +61,10 @@ def build(
     target: by default the current target, or `llvm`.  pipeline, relax_pipeline: the passes that run first, by the name
     of a registered pipeline or as a pass; the default ones are part of the compilation.  tir_pipeline: passes on
     kernels, which run after these.  exec_mode: ignored, there is one way of execution. The `opt_level` of the context
-    controls rewriting and fusion. Raises ArgumentError for `params`, which `BindParams` binds; and the errors of
-    `stepwell.build_relax`.
+    controls rewriting and fusion. Raises ArgumentError for `params` that are not empty, which `BindParams` binds; and
+    the errors of `stepwell.build_relax`.
     """
-    if params is not None:
+    if params:
         raise ArgumentError("relax.build: expected a module and a target; relax.transform.BindParams binds parameters")
     for given in (pipeline if relax_pipeline is None else relax_pipeline, tir_pipeline):
         if given not in (None, *BUILDING):

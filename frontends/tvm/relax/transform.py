@@ -32,6 +32,7 @@ from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define
 from .bindings import BindingBlock, DataflowBlock
 from .expr_functor import PyExprMutator
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
 
 _report_absent = report_absent("tvm.relax.transform")
 
@@ -236,6 +237,7 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
 __all__ = [
     "AttachExternModules", "BindParams", "CallTIRRewrite", "DataflowUseInplaceCalls", "DeadCodeElimination",
     "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps",
-    "LiftTransformParams", "MergeCompositeFunctions", "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice",
+    "LiftTransformParams", "MergeCompositeFunctions", "MetaScheduleApplyDatabase", "MetaScheduleTuneIRMod",
+    "MetaScheduleTuneTIR", "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice",
     "dataflowblock_pass", "function_pass",
 ]  # fmt: skip

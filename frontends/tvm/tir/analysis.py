@@ -106,8 +106,8 @@ def has_block(sch: Schedule, block_name: str) -> bool:
 
 def is_output_block(sch: Schedule, block: BlockLike) -> bool:
     """Whether a block writes a parameter of its function."""
-    op: BlockOp = sch.get(sch.get_block(block) if isinstance(block, str) else block)
-    function = function_around(op)
+    op = sch.get(sch.get_block(block) if isinstance(block, str) else block)
+    function = function_around(op) if isinstance(op, BlockOp) else None
     return function is not None and op in output_blocks(function)
 
 

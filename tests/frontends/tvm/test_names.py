@@ -423,11 +423,11 @@ def test_versions_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_loops_of_stages_have_relations() -> None:
     s, _, b = shifted()
+    assert isinstance(b.op, te.BaseComputeOp)
     outer, inner = s[b].split(b.op.axis[0], 4)
     fused = s[b].fuse(outer, inner)
     assert [type(each) for each in s[b].relations] == [te.schedule.Split, te.schedule.Fuse]
     assert list(s[b].leaf_iter_vars) == [fused]
-    assert isinstance(b.op, te.BaseComputeOp)
 
 
 def test_facts_about_schedules() -> None:

@@ -96,8 +96,12 @@ def applied(function: Any, *arrays: Any) -> list[Any]:
     return [each.numpy() for each in relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())["forward"](*arrays)]
 
 
+def floats(values: Any) -> Any:
+    return np.array(values, np.float32)
+
+
 SIGNAL = RNG.standard_normal((2, 4, 9)).astype("float32")
-SLOPES = np.float32([1, 2, 3, 4])
+SLOPES = floats([1, 2, 3, 4])
 IMAGE = RNG.standard_normal((2, 4, 5, 3)).astype("float32")
 
 
@@ -129,7 +133,7 @@ def test_normalization_and_attention() -> None:
     np.testing.assert_allclose(found, scaled.reshape(SIGNAL.shape), rtol=1e-3, atol=1e-4)
     (found,) = applied(lambda q: nn.op.scaled_dot_product_attention(q, q, q, is_causal=True), IMAGE)
     np.testing.assert_allclose(found[:, 0], IMAGE[:, 0], rtol=1e-4, atol=1e-5)
-    (steps,) = applied(lambda x: nn.op.get_timestep_embedding(x, 5), np.float32([0, 1]))
+    (steps,) = applied(lambda x: nn.op.get_timestep_embedding(x, 5), floats([0, 1]))
     np.testing.assert_allclose(steps, [[0, 0, 1, 1, 0], [np.sin(1), 1e-4, np.cos(1), 1, 0]], atol=1e-4)
 
 
@@ -161,17 +165,15 @@ def test_convolutions_of_signals() -> None:
 
 
 def test_samples_of_the_most_probable_classes() -> None:
-    probs = np.float32([[0.1, 0.4, 0.5], [0.3, 0.3, 0.4]])
-    ordered, order = np.float32([[0.5, 0.4, 0.1], [0.4, 0.3, 0.3]]), np.int64([[2, 1, 0], [2, 0, 1]])
-    top_p, top_k = np.float32([[0.6], [0.9]]), np.int64([[3], [2]])
-    numbers = np.float32([[0.5], [0.6]])
+    probs = floats([[0.1, 0.4, 0.5], [0.3, 0.3, 0.4]])
+    ordered, order = floats([[0.5, 0.4, 0.1], [0.4, 0.3, 0.3]]), np.array([[2, 1, 0], [2, 0, 1]])
+    top_p, top_k = floats([[0.6], [0.9]]), np.array([[3], [2]])
+    numbers = floats([[0.5], [0.6]])
     (drawn,) = applied(nn.op.sample_top_p_top_k_from_sorted_prob, ordered, order, top_p, top_k, numbers)
     assert drawn.tolist() == [[2], [0]]
     (left,) = applied(nn.renormalize_top_p_top_k_prob, probs, ordered, top_p, top_k)
     np.testing.assert_allclose(left, [[0, 4 / 9, 5 / 9], [0.3, 0.3, 0.4]], rtol=1e-5)
-    (drawn,) = applied(
-        nn.multinomial_from_uniform, np.float32([[0.2, 0.3, 0.5], [0.3, 0.4, 0.3]]), np.float32([[0.4], [0.9]])
-    )
+    (drawn,) = applied(nn.multinomial_from_uniform, floats([[0.2, 0.3, 0.5], [0.3, 0.4, 0.3]]), floats([[0.4], [0.9]]))
     assert drawn.tolist() == [[1], [2]]
 
 
