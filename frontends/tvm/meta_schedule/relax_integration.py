@@ -23,7 +23,7 @@ def extract_tasks(
     mod: Module, target: TargetLike | None = None, params: Mapping[str, Any] | None = None,
     module_equality: str = "structural",
 ) -> list[ExtractedTask]:  # fmt: skip
-    """The kernels of a program: those that it has, and those of its operators. Equal kernels are one. weight: the
+    """The kernels that a program calls, and those that compute its operators. Equal kernels are one. weight: the
     number of equal kernels.  params: values of parameters of `main`."""
     where = target_of(target)
     found: dict[int, tuple[str, IRModule, int]] = {}

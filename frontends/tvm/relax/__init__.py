@@ -80,6 +80,25 @@ class VirtualMachine(_Machine):
         """device: of the arrays; for a module of several devices all, in its order. ArgumentError for other devices."""
         executable = rt_mod.executable if isinstance(rt_mod, Executable) else rt_mod
         super().__init__(executable, device)
+        self._saved: dict[str, Callable[..., Any]] = {}
+
+    def save_function(
+        self, func_name: str, saved_name: str, *args: Any, include_return: bool = True, **kwargs: Any
+    ) -> None:
+        """Makes `vm[saved_name]()` call a function with these arguments. include_return: whether its result is that of
+        the function, else None. ArgumentError for arguments by name, which functions of programs do not have."""
+        if kwargs:
+            raise ArgumentError(f"save_function: arguments {', '.join(kwargs)} by name, expected them by position")
+        function = self[func_name]
+
+        def saved() -> Any:
+            result = function(*args)
+            return result if include_return else None
+
+        self._saved[saved_name] = saved
+
+    def __getitem__(self, name: str) -> Any:
+        return self._saved.get(name) or super().__getitem__(name)
 
     def time_evaluator(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,

@@ -614,7 +614,7 @@ def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
         "assert IntImm is tvm.tir.IntImm is tvm.tir.expr.IntImm\n"
         "assert Schedule is tvm.te.Schedule and conv2d is tvm.relay.nn.conv2d and tvm.te.tensor is tvm.te\n"
         "assert TVMError is tvm.TVMError\n"
-        "for absent in ('tvm.micro', 'tvm.contrib.xcode', 'tvm.te.nothing'):\n"
+        "for absent in ('tvm.tir.usmp', 'tvm.target.datatype', 'tvm.te.nothing'):\n"
         "    try:\n"
         "        __import__(absent)\n"
         "    except ImportError as error:\n"
@@ -632,8 +632,8 @@ def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
         [sys.executable, "-m", "stepwell.frontends.tvm", str(program)], capture_output=True, text=True, check=True
     )
     lines = done.stdout.splitlines()
-    assert lines[0] == "module 'tvm.micro' is absent in Stepwell: programs run on this machine"
-    assert lines[1] == "module 'tvm.contrib.xcode' is absent in Stepwell: programs run on this machine"
+    assert lines[0] == "module 'tvm.tir.usmp' is absent in Stepwell: the memory of graphs is planned by relay.build"
+    assert lines[1].startswith("module 'tvm.target.datatype' is absent in Stepwell: types of users' own are absent")
     assert lines[2] == "No module named 'tvm.te.nothing'"
     assert lines[3].startswith("tvm.autotvm.template is absent in Stepwell: templates are not searched; write the")
     assert lines[4].startswith("tvm.contrib.cudnn.softmax is absent in Stepwell: relay.build with the")
@@ -713,6 +713,37 @@ def test_files_of_packages_of_tvm_are_those_packages() -> None:
         "from tvm.relay.analysis.analysis import free_vars",
         "import tvm.relay.frontend.pytorch, tvm.relax.pipeline",
         "from tvm._ffi.registry import register_func",
+        "import tvm.s_tir.pipeline, tvm.dlight.gpu.fallback, tvm.relax.frontend.torch.fx_translator",
     ]
     code = "import stepwell.frontends.tvm as t; t.install()\n" + "\n".join(lines)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_pipelines_of_kernels_leave_them_to_the_build() -> None:
+    _, a, b = shifted()
+    mod = tvm.IRModule({"main": te.create_prim_func([a, b])})
+    pipelines = tvm.tir.pipeline
+    for each in (pipelines.get_default_tir_pipeline(), pipelines.finalize_host_passes()):
+        assert each(mod).script() == mod.script()
+    with pytest.raises(OptionError, match="pipeline 'nothing', expected one of default"):
+        pipelines.get_tir_pipeline("nothing")
+
+
+def test_graphs_of_users_are_read() -> None:
+    x = tvm.relay.frontend.common.new_var("x", shape=(1, 2))
+    y = tvm.relay.var("y", shape=(1, 2))
+    bound = tvm.relay.expr.bind(tvm.relay.Function([x, y], x + y), {y: tvm.relay.const(np.ones((1, 2), "float32"))})
+    assert [each.name_hint for each in bound.params] == ["x"]
+    mod = tvm.relay.transform.FastMath()(tvm.IRModule.from_expr(bound))
+    library = tvm.relay.build(mod, "llvm")
+    shapes, dtypes = tvm.driver.tvmc.runner.get_input_info(library.get_graph_json(), library.get_params())
+    assert (shapes, dtypes) == ({"x": [1, 2]}, {"x": "float32"})
+    assert tvm.driver.tvmc.transform.apply_graph_transforms(mod, {"mixed_precision": True})
+
+
+def test_inputs_of_models_of_onnx_have_types() -> None:
+    onnx = pytest.importorskip("onnx")
+    info = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT16, [1, "n"])
+    name, shape, dtype, names = tvm.relay.frontend.onnx.get_info(info)
+    assert (name, shape[0], dtype, names) == ("x", 1, "float16", [1, "n"])
+    assert isinstance(shape[1], tvm.relay.Any)
