@@ -104,10 +104,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "register_object": "there are no objects of C++, expected a class of Python",
         "select": "tvm.if_then_else, or tvm.tir.Select",
     },
-    "tvm.te": {
-        "gradient": "write the gradient as a te.compute",
-        "AutodiffConfig": "write the gradient as a te.compute",
-    },
     "tvm.target": {
         "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",
     },

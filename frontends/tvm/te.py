@@ -9,6 +9,7 @@ from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, PlaceholderOp, TensorSlice
 from .. import te
 from ..te import names
+from ..te.gradient import gradient
 from ..te.names import *  # noqa: F403
 from ..te.stage import Fuse, Split
 from .absent import report_absent
@@ -31,6 +32,7 @@ __all__ = [
     "TensorSlice",
     "compute",
     "create_prim_func",
+    "gradient",
     "tag_scope",
 ]
 __all__ += [name for name in names.__all__ if name != "compute"]
