@@ -270,7 +270,7 @@ _SLOPES: dict[str, _Slope] = {
 }
 """The derivative of each function of one float at `x`, where its value is `y`."""
 _STEPS = ("floor", "ceil", "round", "trunc", "nearbyint", "isnan", "isinf", "isfinite")
-"""The functions whose derivative is 0."""
+"""The functions that are constant between steps."""
 
 
 def _derivative(expr: PrimExpr, load: ProducerLoad, name: str) -> PrimExpr | None:
