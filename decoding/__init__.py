@@ -3,5 +3,6 @@
 from . import packed
 from .cache import KVCache
 from .pages import PagePool
+from .rotary import Rotary
 
-__all__ = ["KVCache", "PagePool", "packed"]
+__all__ = ["KVCache", "PagePool", "Rotary", "packed"]

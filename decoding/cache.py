@@ -17,6 +17,7 @@ from ..core.dtypes import numpy_dtype
 from ..core.errors import ArgumentError, OptionError
 from .kernels import cache_kernels
 from .pages import PagePool
+from .rotary import Rotary
 
 Array = np.ndarray[Any, Any]
 
@@ -65,10 +66,12 @@ class KVCache:
         heads: int | None = None,
         page_size: int = 16,
         dtype: str = "float32",
+        rotary: Rotary | None = None,
     ):
         """query_heads: the heads of queries; consecutive ones share a head of keys and values.  head_size: the elements
         of a head.  pages: the number of pages, each with `page_size` tokens of all layers.  heads: the heads of keys
-        and values, by default `query_heads`.  dtype: float32, float16 or bfloat16.
+        and values, by default `query_heads`.  dtype: float32, float16 or bfloat16.  rotary: the rotations of keys and
+        queries by `fused_attention`.
 
         Raises OptionError for numbers that are not positive, heads that do not divide the heads of queries and another
         data type, DeviceError if there is not enough memory.
@@ -84,6 +87,7 @@ class KVCache:
             raise OptionError(f"KVCache: dtype {dtype}, expected one of {', '.join(_DTYPES)}")
         self.page_size, self.query_heads, self.heads, self.head_size = page_size, query_heads, heads, head_size
         self.dtype = numpy_dtype(dtype)
+        self.rotary = rotary
         self.pool = PagePool(pages)
         keys, values = (pages, heads, head_size, page_size), (pages, heads, page_size, head_size)
         self._keys = [empty_array(keys, self.dtype, "keys of KVCache") for _ in range(layers)]
@@ -294,6 +298,18 @@ class KVCache:
         places = (forward.tables, forward.sequences, forward.positions)
         self._attention(self._keys[layer], self._values[layer], *places, queries, scale, results)
         return out
+
+    def fused_attention(self, layer: int, fused: Array, scale: float | None = None, out: Array | None = None) -> Array:
+        """The attention of tokens whose queries, keys and values follow each other in the second dimension of an array,
+        after `append`; queries and keys are rotated if the cache has a `rotary`. Arguments and errors as of `append`
+        and `attention`."""
+        places = [self.query_heads, self.query_heads + self.heads]
+        queries, keys, values = (np.ascontiguousarray(part) for part in np.split(fused, places, axis=1))
+        if self.rotary is not None:
+            positions = self.query_positions()
+            queries, keys = (self.rotary.rotated(each, positions) for each in (queries, keys))
+        self.append(layer, keys, values)
+        return self.attention(layer, queries, scale, out)
 
     # Checks
 

@@ -165,3 +165,42 @@ def mirror_pad_tensor(data: Tensor, pad_width: Sequence[Sequence[int]], mode: st
     if any(n < 0 for pair in pairs for n in pair):
         raise TeError(f"nn.mirror_pad: pad_width {list(pad_width)!r}, expected numbers from 0 on")
     return _surround(data, pairs, _MIRRORS[mode], "nn.mirror_pad", block)
+
+
+def _dilated(extent: Extent, step: int) -> Extent:
+    """The extent of a dilated dimension, 0 for an empty one."""
+    known = known_extent(extent)
+    if known is None:
+        return scalar.max((extent - 1) * step + 1, const(0))
+    return max((known - 1) * step + 1, 0)
+
+
+def dilate_tensor(data: Tensor, strides: Sequence[int], value: float = 0.0, name: str = "nn.dilate") -> Tensor:
+    """The tensor of `nn.dilate`. name: of the tensor."""
+    if len(strides) != data.ndim or any(step < 1 for step in strides):
+        raise TeError(f"{name}: strides {list(strides)}, expected {data.ndim} numbers from 1 on")
+    shape = [_dilated(extent, step) for extent, step in zip(data.shape, strides, strict=True)]
+
+    def fcompute(*axes: PrimExpr) -> PrimExpr:
+        between = [scalar.floormod(axis, step).equal(0) for axis, step in zip(axes, strides, strict=True) if step > 1]
+        indices = [scalar.floordiv(axis, step) for axis, step in zip(axes, strides, strict=True)]
+        element = data(*indices)
+        return scalar.if_then_else(scalar.all(*between), element, const(value, data.dtype)) if between else element
+
+    return compute(shape, fcompute, name, "injective,dilate")
+
+
+def _dilation_reference(data: Array, strides: Sequence[int], dilation_value: float = 0.0) -> Array:
+    shape = [max((extent - 1) * step + 1, 0) for extent, step in zip(data.shape, strides, strict=True)]
+    result = np.full(shape, dilation_value, data.dtype)
+    result[tuple(slice(None, None, step) for step in strides)] = data
+    return result
+
+
+@operator("nn.dilate", Pattern.INJECTIVE, _dilation_reference)
+def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0) -> Tensor:
+    """A tensor with elements of one value between its elements.
+
+    strides: for each dimension the distance between elements of the operand, 1 without new elements.
+    """
+    return dilate_tensor(data, strides, dilation_value)

@@ -32,6 +32,9 @@ from . import (
     topi,
     transform,
 )
+
+# The tuner applies passes of `tvm.relax`.
+from . import meta_schedule as meta_schedule
 from . import nd as ndarray
 from .absent import report_absent
 from .aliases import install
@@ -39,13 +42,30 @@ from .driver import build, compile, lower
 from .intrinsics import register_intrin_rule
 from .ir.module import IRModule
 from .legacy import build_config, expr, module, schedule, stmt, tensor
-from .nd import Device, context, cpu, cuda, device, gpu
+from .nd import (
+    Device,
+    cl,
+    context,
+    cpu,
+    cuda,
+    device,
+    ext_dev,
+    gpu,
+    hexagon,
+    metal,
+    mtl,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+    webgpu,
+)
 from .registry import get_global_func, register_func, register_global_func
 
 # Modules of `tvm.relax` that need the decorators of `tvm.script`.
 from .relax import base_py_module as base_py_module
 from .relax import relax_to_pyfunc_converter as relax_to_pyfunc_converter
-from .runtime import DataType, convert
+from .runtime import DataType, DataTypeCode, Object, convert
 from .runtime import Module as Module
 from .te import *  # noqa: F403
 from .tir import ir_builder
@@ -59,8 +79,10 @@ __tvmscript__ = Word("tvm")
 
 __all__ = [
     "DataType",
+    "DataTypeCode",
     "Device",
     "IRModule",
+    "Object",
     "TVMError",
     "__version__",
     "arith",
@@ -68,6 +90,7 @@ __all__ = [
     "build_config",
     "call_intrin",
     "call_pure_intrin",
+    "cl",
     "compile",
     "context",
     "contrib",
@@ -78,22 +101,28 @@ __all__ = [
     "dlight",
     "driver",
     "expr",
+    "ext_dev",
     "get_global_func",
     "gpu",
+    "hexagon",
     "hybrid",
     "install",
     "instrument",
     "ir",
     "ir_builder",
     "lower",
+    "metal",
     "module",
+    "mtl",
     "nd",
     "ndarray",
+    "opencl",
     "register_func",
     "register_global_func",
     "register_intrin_rule",
     "relax",
     "relay",
+    "rocm",
     "rpc",
     "runtime",
     "s_tir",
@@ -109,5 +138,8 @@ __all__ = [
     "tirx",
     "topi",
     "transform",
+    "vpi",
+    "vulkan",
+    "webgpu",
 ]
 __all__ += [name for name in te.__all__ if name not in __all__]

@@ -10,15 +10,84 @@ from typing import Any, NoReturn
 from ...core.errors import UnsupportedError
 from .submodules import submodule
 
+_NO_SEARCH = "schedules are drawn and measured: tvm.meta_schedule.tune_tir with a ScheduleFn"
 _NO_ARRAYS = "use the lists of tvm.relay.prelude.Prelude"
 ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
     "tvm.auto_scheduler": "compile without a schedule for a default schedule",
-    "tvm.meta_schedule": "compile without a schedule for a default schedule, or write one with tvm.tir.Schedule",
+    "tvm.meta_schedule.relay_integration": "relay.build chooses default schedules",
+    **dict.fromkeys(
+        (
+            "tvm.meta_schedule.arg_info",
+            "tvm.meta_schedule.builder.async_build",
+            "tvm.meta_schedule.logging",
+            "tvm.meta_schedule.runner.rpc_runner",
+            "tvm.meta_schedule.runner.utils",
+            "tvm.meta_schedule.trace_apply",
+            "tvm.meta_schedule.tune_context",
+            "tvm.meta_schedule.cost_model",
+            "tvm.meta_schedule.feature_extractor",
+            "tvm.meta_schedule.measure_callback",
+            "tvm.meta_schedule.mutator",
+            "tvm.meta_schedule.post_optimization",
+            "tvm.meta_schedule.postproc",
+            "tvm.meta_schedule.schedule_rule",
+            "tvm.meta_schedule.search_strategy",
+            "tvm.meta_schedule.task_scheduler",
+            "tvm.meta_schedule.testing",
+            "tvm.meta_schedule.utils",
+        ),
+        _NO_SEARCH,
+    ),
     "tvm.relay.SpanCheck": "places in source texts are not recorded",
     "tvm.relay.testing.byoc": "tvm.relax has code generators of users",
     "tvm.relay.transform.infer_layout_utils": "ConvertLayout inserts transposes around operators",
     "tvm.topi.cuda.conv3d_winograd": "relay.build chooses Winograd's algorithm",
+    "tvm.relay.op.op_attrs": "attributes of all operators are of one class, tvm.ir.Attrs",
+    "tvm.relay.query_layout": "relay.transform.ConvertLayout",
+    "tvm.relay.data_dep_optimization": "weights are dense; zeros among them are not skipped",
+    "tvm.relay.backend.graph_executor_codegen": "relay.build",
+    "tvm.relay.frontend.pytorch_utils": "models of detection are imported as they are",
+    "tvm.relay.testing.tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
+    "tvm.relay.testing.darknet": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
+    "tvm.relay.testing.yolo_detection": "boxes are those of the model",
+    **dict.fromkeys(
+        (
+            f"tvm.{each}"
+            for each in (
+                "contrib.cutlass",
+                "contrib.dnnl",
+                "contrib.mps",
+                "contrib.msir",
+                "relay.op.contrib.clml",
+                "relay.op.contrib.cutlass",
+                "relay.op.contrib.dnnl",
+                "relay.op.contrib.tensorrt",
+                "relax.backend.contrib.tensorrt",
+            )
+        ),
+        "expected native code, or the target `llvm -libs=cblas`, `cuda -libs=cudnn` or `cuda -libs=cublas`",
+    ),
+    **dict.fromkeys(
+        (
+            "tvm.contrib.emcc",
+            "tvm.contrib.pipeline_executor",
+            "tvm.contrib.pipeline_executor_build",
+            "tvm.contrib.rpc",
+            "tvm.contrib.rpc_proxy",
+            "tvm.contrib.tvmjs",
+            "tvm.contrib.xcode",
+            "tvm.micro",
+            "tvm.rpc.proxy",
+            "tvm.rpc.server",
+            "tvm.rpc.tracker",
+        ),
+        "programs run on this machine, in this process: tvm.rpc.LocalSession, relay.build",
+    ),
+    "tvm.contrib.cuda_graph": "relay.build, whose graphs start their kernels without gaps",
+    "tvm.utils": "tvm.contrib.debugger.debug_executor measures kernels",
+    "tvm._ffi.libinfo": "there is no library of TVM, the compiler is a package of Python",
+    "tvm.topi.sparse": "matrices are dense",
     "tvm.contrib.cublas": "relay.build with the target `cuda -libs=cublas`",
     "tvm.contrib.cudnn": "relay.build with the target `cuda -libs=cudnn`",
     "tvm.contrib.ndk": "programs run on this machine",
@@ -28,18 +97,12 @@ ABSENT_MODULES: dict[str, str] = {
 
 ABSENT: dict[str, dict[str, str]] = {
     "tvm": {
-        "micro": "programs run on this machine",
-        "opencl": "expected tvm.cpu or tvm.cuda",
-        "metal": "expected tvm.cpu or tvm.cuda",
-        "vulkan": "expected tvm.cpu or tvm.cuda",
-        "rocm": "expected tvm.cpu or tvm.cuda",
         "register_extension": "compiled functions take every object that supports DLPack",
         "ir_pass": "use the passes of tvm.tir.transform",
         "make": "use the nodes of tvm.tir",
-    },
-    "tvm.te": {
-        "gradient": "write the gradient as a te.compute",
-        "AutodiffConfig": "write the gradient as a te.compute",
+        "ScheduleOps": "tvm.lower",
+        "register_object": "there are no objects of C++, expected a class of Python",
+        "select": "tvm.if_then_else, or tvm.tir.Select",
     },
     "tvm.target": {
         "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",
@@ -52,6 +115,13 @@ ABSENT: dict[str, dict[str, str]] = {
     "tvm.tir.transform": {
         "BF16ComputeLegalize": "legalize-small-floats, which tvm.build runs",
         "BF16StorageLegalize": "legalize-small-floats, which tvm.build runs",
+        "InferFragment": "no code is generated for matrix units",
+        "LowerIntrin": "convert-tir-to-scf, which tvm.build runs",
+        "LowerTVMBuiltin": "convert-tir-to-scf, which tvm.build runs",
+        "LowerThreadAllreduce": "tir-lower-thread-reductions, which tvm.build runs",
+        "RemoveWeightLayoutRewriteBlock": "weights are transformed once by relay.build",
+        "StorageFlatten": "convert-tir-to-scf, which tvm.build runs",
+        "VerifyMemory": "the CUDA emitter refuses accesses outside of kernels",
         "BindTarget": "the target of tvm.build",
         "CommonSubexprElimTIR": "LLVM and NVRTC eliminate common subexpressions",
         "ConvertBlocksToOpaque": "LowerOpaqueBlock, which resolves blocks with axes too",
@@ -65,7 +135,14 @@ ABSENT: dict[str, dict[str, str]] = {
         "StorageRewrite": "merge-allocations, which tvm.build runs",
         "ThreadSync": "tir-insert-barriers, which tvm.build runs",
     },
-    "tvm.relay": {},
+    "tvm.relay": {
+        "device_copy": "relay.annotation.on_device, from which relay.build derives copies",
+    },
+    "tvm.relay.transform": {
+        "InferLayout": "relay.transform.ConvertLayout",
+    },
+    "tvm.driver.tvmc": {"tune": "tvmc.compile, which chooses default schedules"},
+    "tvm._ffi": {"extract_ext_funcs": "tvm.register_func registers functions of Python"},
     "tvm.relay.quantize": dict.fromkeys(
         ("annotate", "partition"),
         "use relay.quantize.quantize, whose steps are prerequisite_optimize, calibrate, realize",
@@ -82,18 +159,68 @@ ABSENT: dict[str, dict[str, str]] = {
         ),
         "convert the model to ONNX, and read it with relay.frontend.from_onnx",
     ),
-    "tvm.contrib": {
-        "xcode": "programs run on this machine",
-    },
-    "tvm.relay.testing": {
-        "darknet": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
-        "yolo_detection": "boxes are those of the model",
-        "tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
-    },
+    "tvm.contrib": {},
 }
 """The replacements, by module and name."""
 
 ABSENT_NAMES: dict[str, dict[str, str]] = {
+    "tvm.meta_schedule": dict.fromkeys(
+        (
+            "Builder",
+            "CostModel",
+            "FeatureExtractor",
+            "MeasureCallback",
+            "MeasureCandidate",
+            "Mutator",
+            "Postproc",
+            "Runner",
+            "ScheduleRule",
+            "SearchStrategy",
+            "TaskScheduler",
+            "TuneContext",
+            "derived_object",
+            "tune_tasks",
+        ),
+        _NO_SEARCH,
+    ),
+    "tvm.meta_schedule.builder": dict.fromkeys(("Builder", "BuilderInput", "BuilderResult", "PyBuilder"), _NO_SEARCH),
+    "tvm.meta_schedule.runner": dict.fromkeys(
+        (
+            "PyRunner",
+            "PyRunnerFuture",
+            "RPCConfig",
+            "RPCRunner",
+            "Runner",
+            "RunnerFuture",
+            "RunnerInput",
+            "RunnerResult",
+        ),
+        _NO_SEARCH,
+    ),
+    "tvm.meta_schedule.relax_integration": {"extracted_tasks_to_tune_contexts": _NO_SEARCH},
+    "tvm.meta_schedule.database": dict.fromkeys(
+        ("OrderedUnionDatabase", "PyDatabase", "ScheduleFnDatabase", "UnionDatabase"), _NO_SEARCH
+    ),
+    "tvm.relax.frontend.nn": {
+        **dict.fromkeys(
+            ("ObjectModule", "SourceModule"),
+            "their sources include headers of TVM; nn.ExternModule calls functions of tvm.register_func",
+        ),
+        **dict.fromkeys(
+            ("Effect", "IOEffect", "KVCache"),
+            "functions keep no state, expected a cache as an argument (nn.spec.Object)",
+        ),
+    },
+    "tvm.relax.frontend.torch": {
+        **dict.fromkeys(
+            ("BaseFXGraphImporter", "ExportedProgramImporter", "TorchFXImporter"),
+            "functions of users convert no operators, from_exported_program converts all of them",
+        ),
+    },
+    "tvm.runtime.profiling": {
+        name: "kernels are measured by their time, without counters"
+        for name in ("HDEEMMetricCollector", "MetricCollector", "PAPIMetricCollector")
+    },
     "tvm.relay.prelude": dict.fromkeys(("StaticTensorArrayOps", "TensorArrayOps"), _NO_ARRAYS),
     "tvm.relay.testing": {
         **dict.fromkeys(

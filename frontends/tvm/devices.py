@@ -2,10 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from ...backends import devices
 from ...backends.devices import Device, cpu
+from ...backends.devices.driver import Driver
+from ...core.errors import DeviceError, OptionError
 
 _emulated = False
+_FOREIGN = {
+    "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10, "ext_dev": 12, "hexagon": 16, "webgpu": 15,
+}  # fmt: skip
+"""DLPack's device type of each kind of TVM's devices without a driver here."""
+_SHORT = {"cl": "opencl", "mtl": "metal", "sdaccel": "opencl"}
+
+
+@dataclass(frozen=True, repr=False)
+class ForeignDevice(Device):
+    """A device of a kind of TVM's that no driver here supports: it does not exist, and holds no arrays."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in _FOREIGN or self.index < 0:
+            raise OptionError(f"device {self.kind!r} {self.index}, expected one of {', '.join(_FOREIGN)}")
+
+    @property
+    def device_type(self) -> int:
+        """DLPack's device type of the kind."""
+        return _FOREIGN[self.kind]
+
+    @property
+    def driver(self) -> Driver:
+        """The driver, of which there is none: always DeviceError."""
+        raise DeviceError(f"device {self}: there is no driver for {self.kind}, expected tvm.cpu or tvm.cuda")
+
+    def sync(self) -> None:
+        """Waits for the device, always with a DeviceError."""
+        self.driver.wait_for_device(self.index)
 
 
 def emulate_gpu() -> None:
@@ -25,9 +58,29 @@ def cuda(index: int = 0) -> Device:
 
 
 def device(name: str, index: int = 0) -> Device:
-    """A device by the name of its kind, or by the text of a target. OptionError for other names."""
+    """A device by the name of its kind, or by the text of a target: one that does not exist for a kind of TVM's without
+    a driver here. OptionError for other names."""
+    kind = (str(name).split() or [""])[0]
+    kind = _SHORT.get(kind, kind)
+    if kind in _FOREIGN:
+        return ForeignDevice(kind, index)
     found = devices.device(str(name), index)
     return cuda(index) if found.kind == "cuda" else found
 
 
-__all__ = ["Device", "cpu", "cuda", "device", "emulate_gpu", "is_gpu_emulated"]
+def _of_kind(kind: str) -> Callable[..., Device]:
+    def create(dev_id: int = 0) -> Device:
+        return ForeignDevice(kind, dev_id)
+
+    create.__name__ = kind
+    create.__doc__ = f"A device of the kind {kind}, which does not exist here."
+    return create
+
+
+opencl, vulkan, metal, vpi, rocm, ext_dev, hexagon, webgpu = (_of_kind(kind) for kind in _FOREIGN)
+cl, mtl = opencl, metal
+
+__all__ = [
+    "Device", "ForeignDevice", "cl", "cpu", "cuda", "device", "emulate_gpu", "ext_dev", "hexagon", "is_gpu_emulated",
+    "metal", "mtl", "opencl", "rocm", "vpi", "vulkan", "webgpu",
+]  # fmt: skip

@@ -8,7 +8,7 @@ from ...backends.devices import nd as arrays
 from ...backends.devices.nd import HostArray, NDArray, from_dlpack
 from ...core.errors import UnsupportedError
 from .absent import report_absent
-from .devices import Device, cpu, cuda, device
+from .devices import Device, cl, cpu, cuda, device, ext_dev, hexagon, metal, mtl, opencl, rocm, vpi, vulkan, webgpu
 
 __getattr__ = report_absent("tvm.nd")
 
@@ -40,4 +40,10 @@ def _device(device: Device | None, mem_scope: str | None, ctx: Device | None) ->
     return device if device is not None else ctx
 
 
-__all__ = ["Device", "HostArray", "NDArray", "array", "context", "cpu", "cuda", "device", "empty", "from_dlpack", "gpu"]
+NDArrayBase = NDArray
+"""The base class of arrays of users' own."""
+
+__all__ = [
+    "Device", "HostArray", "NDArray", "NDArrayBase", "array", "cl", "context", "cpu", "cuda", "device", "empty",
+    "ext_dev", "from_dlpack", "gpu", "hexagon", "metal", "mtl", "opencl", "rocm", "vpi", "vulkan", "webgpu",
+]  # fmt: skip

@@ -19,9 +19,13 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
+    "tvm.meta_schedule": {"tune": "tvm.meta_schedule"},
+    "tvm.meta_schedule.builder": {"local_builder": "tvm.meta_schedule.builder"},
+    "tvm.meta_schedule.database": dict.fromkeys(("json_database", "memory_database"), "tvm.meta_schedule.database"),
+    "tvm.meta_schedule.runner": {"local_runner": "tvm.meta_schedule.runner"},
     "tvm.relay": dict.fromkeys(("base", "function", "module", "ty"), "tvm.relay"),
     "tvm.relay.analysis": {"analysis": "tvm.relay.analysis"},
-    "tvm.relay.frontend": dict.fromkeys(("onnx", "pytorch", "tensorflow", "tflite"), "tvm.relay.frontend"),
+    "tvm.relay.frontend": dict.fromkeys(("common", "onnx", "pytorch", "tensorflow", "tflite"), "tvm.relay.frontend"),
     "tvm.relay.qnn.op": {"qnn": "tvm.relay.qnn.op"},
     "tvm.relay.transform": {
         "fake_quantization_to_integer": "tvm.relay.fake_quantization",
@@ -40,12 +44,31 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "tensor": "tvm.relay.op",
         "transform": "tvm.relay.op",
     },
-    "tvm.relax": {"pipeline": "tvm.relax.pipelines", **dict.fromkeys(("vm_build", "ty"), "tvm.relax")},
+    "tvm.relax.frontend.torch": dict.fromkeys(
+        ("base_fx_graph_translator", "dynamo", "exported_program_translator", "fx_translator"),
+        "tvm.relax.frontend.torch",
+    ),
+    "tvm.dlight.gpu": dict.fromkeys(
+        ("fallback", "gemv", "general_reduction", "low_batch_gemv", "matmul", "reduction", "rmsnorm", "transpose"),
+        "tvm.dlight.gpu",
+    ),
+    "tvm.dlight.cpu": dict.fromkeys(("gemv", "reduction"), "tvm.dlight.cpu"),
+    "tvm.relax": {
+        "pipeline": "tvm.relax.pipelines",
+        "testing": "tvm.relax.testing",
+        **dict.fromkeys(("vm_build", "ty"), "tvm.relax"),
+    },
     "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
+    "tvm.relax.transform": {"tuning_api": "tvm.relax.tuning_api", "transform": "tvm.relax.transform"},
     "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),
     "tvm.runtime": {
         **dict.fromkeys(("module", "object", "packed_func"), "tvm.runtime"),
         "container": "tvm.containers",
+    },
+    "tvm.s_tir": {
+        "meta_schedule": "tvm.meta_schedule",
+        "pipeline": "tvm.tir.pipelines",
+        "schedule": "tvm.tir",
     },
     "tvm.script": {"parser": "tvm.script"},
     "tvm.target": {"tag": "tvm.target"},
@@ -55,9 +78,10 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "tag": "tvm.tags",
     },
     "tvm.testing": {"utils": "tvm.testing"},
-    "tvm.tir": dict.fromkeys(
-        ("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"
-    ),
+    "tvm.tir": {
+        **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
+        "pipeline": "tvm.tir.pipelines",
+    },
     "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction"), "tvm.topi"),
     "tvm.topi.nn": {"util": "tvm.topi.utils", "utils": "tvm.topi.utils"},
 }

@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+import platform
+import sys
+
+import llvmlite
+import llvmlite.binding as llvm
+import xdsl
+
 from .absent import report_absent
 from .contrib import cc, clang, nvcc, utils
+from .version import __version__
 
 __getattr__ = report_absent("tvm.support")
 
-__all__ = ["cc", "clang", "nvcc", "utils"]
+
+def libinfo() -> dict[str, str]:
+    """The versions of the packages that compile programs."""
+    return {
+        "TVM_VERSION": __version__,
+        "LLVM_VERSION": ".".join(map(str, llvm.llvm_version_info)),
+        "llvmlite": llvmlite.__version__,
+        "xdsl": str(xdsl.__version__),
+    }
+
+
+def describe() -> None:
+    """Prints the versions of Python, of the packages that compile programs, and of the system."""
+    print(f"Python: {sys.version}")
+    for name, version in libinfo().items():
+        print(f"{name}: {version}")
+    print(f"System: {platform.platform()}")
+
+
+__all__ = ["cc", "clang", "describe", "libinfo", "nvcc", "utils"]

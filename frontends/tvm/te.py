@@ -9,21 +9,30 @@ from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, PlaceholderOp, TensorSlice
 from .. import te
 from ..te import names
+from ..te.gradient import gradient
 from ..te.names import *  # noqa: F403
+from ..te.stage import Fuse, Split
 from .absent import report_absent
 from .ir.module import PrimFunc
 from .tags import compute, tag_scope
 
 __getattr__ = report_absent("tvm.te")
 
+BaseComputeOp = ComputeOp
+"""The operations that compute elements, as TVM's users ask for them."""
+
 __all__ = [
+    "BaseComputeOp",
     "ComputeOp",
     "ExternOp",
+    "Fuse",
     "PlaceholderOp",
     "ScanOp",
+    "Split",
     "TensorSlice",
     "compute",
     "create_prim_func",
+    "gradient",
     "tag_scope",
 ]
 __all__ += [name for name in names.__all__ if name != "compute"]

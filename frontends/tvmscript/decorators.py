@@ -258,12 +258,29 @@ def _read(definition: Definition, captured: dict[str, Any]) -> Module:
 
 def _source_of(definition: Definition) -> SourceFile:
     try:
-        lines, first = inspect.getsourcelines(definition)
+        lines, first = _lines_of(definition)
         file = inspect.getsourcefile(definition)
     except (OSError, TypeError) as error:
         name = definition.__qualname__
         raise ParseError(f"cannot read the source of {name}: {error}; parse_tvmscript reads text") from None
     return SourceFile(file or "<unknown>", "".join(lines), max(first, 1))
+
+
+def _lines_of(definition: Definition) -> tuple[list[str], int]:
+    """The lines of a definition, and the number of the first one. Of several classes of a name in a file, inspect may
+    find another one than that which has the methods. Raises OSError, TypeError."""
+    lines, first = inspect.getsourcelines(definition)
+    places = [
+        each.__code__.co_firstlineno for each in vars(definition).values() if isinstance(each, types.FunctionType)
+    ]
+    if isinstance(definition, type) and places and not first <= places[0] < first + len(lines):
+        whole, _ = inspect.findsource(definition)
+        for node in ast.walk(ast.parse("".join(whole))):
+            if isinstance(node, ast.ClassDef) and node.name == definition.__name__:
+                start = min(each.lineno for each in (node, *node.decorator_list))
+                if start <= places[0] <= (node.end_lineno or start):
+                    return whole[start - 1 : node.end_lineno], start
+    return lines, first
 
 
 def _captured_names(function: types.FunctionType) -> dict[str, Any]:

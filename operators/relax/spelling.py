@@ -177,6 +177,7 @@ def build_word(builder: RelayBuilder, name: str, args: Sequence[Any], keywords: 
 
     Raises TeError for an unknown word, and for arguments that do not match it.
     """
+    keywords = {key: value for key, value in keywords.items() if (key, value) not in _NOT_GIVEN}
     if name in COMPOSITES:
         try:
             return COMPOSITES[name](builder, *args, **keywords)
@@ -211,6 +212,8 @@ def _bind(spelling: Spelling, args: Sequence[Any], keywords: Mapping[str, Any]) 
     return arguments
 
 
+_NOT_GIVEN = (("out_dtype", "void"), ("dtype", "void"), ("out_layout", ""))
+"""The arguments of v0.11 to v0.17 that stand for the default."""
 _IGNORED = {
     ("nn.batch_norm", "momentum"),
     ("nn.batch_norm", "training"),

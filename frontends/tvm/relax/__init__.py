@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
 from ....backends.devices.timing import BenchmarkResult
 from ....backends.relax import VirtualMachine as _Machine
@@ -49,7 +50,7 @@ class Executable:
 def build(
     mod: Module,
     target: TargetLike | None = None,
-    params: None = None,
+    params: Mapping[str, Any] | None = None,
     pipeline: PipelineLike | None = "default",
     relax_pipeline: PipelineLike | None = None,
     tir_pipeline: PipelineLike | None = None,
@@ -60,10 +61,10 @@ def build(
     target: by default the current target, or `llvm`.  pipeline, relax_pipeline: the passes that run first, by the name
     of a registered pipeline or as a pass; the default ones are part of the compilation.  tir_pipeline: passes on
     kernels, which run after these.  exec_mode: ignored, there is one way of execution. The `opt_level` of the context
-    controls rewriting and fusion. Raises ArgumentError for `params`, which `BindParams` binds; and the errors of
-    `stepwell.build_relax`.
+    controls rewriting and fusion. Raises ArgumentError for `params` that are not empty, which `BindParams` binds; and
+    the errors of `stepwell.build_relax`.
     """
-    if params is not None:
+    if params:
         raise ArgumentError("relax.build: expected a module and a target; relax.transform.BindParams binds parameters")
     for given in (pipeline if relax_pipeline is None else relax_pipeline, tir_pipeline):
         if given not in (None, *BUILDING):
@@ -79,6 +80,25 @@ class VirtualMachine(_Machine):
         """device: of the arrays; for a module of several devices all, in its order. ArgumentError for other devices."""
         executable = rt_mod.executable if isinstance(rt_mod, Executable) else rt_mod
         super().__init__(executable, device)
+        self._saved: dict[str, Callable[..., Any]] = {}
+
+    def save_function(
+        self, func_name: str, saved_name: str, *args: Any, include_return: bool = True, **kwargs: Any
+    ) -> None:
+        """Makes `vm[saved_name]()` call a function with these arguments. include_return: whether its result is that of
+        the function, else None. ArgumentError for arguments by name, which functions of programs do not have."""
+        if kwargs:
+            raise ArgumentError(f"save_function: arguments {', '.join(kwargs)} by name, expected them by position")
+        function = self[func_name]
+
+        def saved() -> Any:
+            result = function(*args)
+            return result if include_return else None
+
+        self._saved[saved_name] = saved
+
+    def __getitem__(self, name: str) -> Any:
+        return self._saved.get(name) or super().__getitem__(name)
 
     def time_evaluator(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,

@@ -28,10 +28,14 @@ from ...relay.parameters import bind_parameters
 from ..absent import report_absent
 from ..ir.module import IRModule
 from ..ir.vdevice import VDevice
-from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from .bindings import BindingBlock, DataflowBlock
+from .expr import Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator
+from .function import Function
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from .struct_info import TupleStructInfo
+from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
 
 _report_absent = report_absent("tvm.relax.transform")
 
@@ -63,7 +67,7 @@ leave a module as it is."""
 def __getattr__(name: str) -> Any:
     if name not in IN_BUILD:
         return _report_absent(name)
-    return lambda *options, **named: FunctionalPass(lambda mod, ctx: mod, PassInfo(0, name))  # pyright: ignore[reportUnknownLambdaType]
+    return lambda *options, **named: no_change(name)  # pyright: ignore[reportUnknownLambdaType]
 
 
 def _pass(name: str, passes: Callable[[], Sequence[ModulePass]]) -> FunctionalPass:
@@ -226,16 +230,50 @@ def _on_functions(change: Callable[[Any], Any], mod: IRModule) -> IRModule:
 
 
 def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
-    """Nothing without modules. UnsupportedError for external modules: a packed function (`tvm.register_func`) computes
-    what they would."""
-    if ext_mods:
-        raise UnsupportedError("AttachExternModules: expected no modules; tvm.register_func registers functions")
-    return FunctionalPass(lambda mod, ctx: mod, PassInfo(0, "AttachExternModules"))
+    """Checks that the functions of external modules (`nn.ExternModule`) are registered, and leaves a module as it is.
+    The pass raises LinkError for a function that is not registered."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        for each in ext_mods or ():
+            each.load()
+        return mod
+
+    return FunctionalPass(run, PassInfo(0, "AttachExternModules"))
+
+
+def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
+    """Replaces the parameters of functions after the first `num_input` by one parameter, a tuple of them.
+
+    param_tuple_name: the name of the tuple. Functions without the attribute `num_input` stay."""
+
+    def bundle(func: Function) -> Function:
+        count = func.attrs.get("num_input")
+        if count is None:
+            return func
+        params = func.params[int(count) :]
+        whole = Var(param_tuple_name, TupleStructInfo([param.struct_info for param in params]))
+        fields = {param: TupleGetItem(whole, n) for n, param in enumerate(params)}
+        body = _Substitution(fields).visit_expr(func.body)
+        return Function([*func.params[: int(count)], whole], body, func.ret_struct_info, attrs=func.attrs)
+
+    return FunctionalPass(lambda mod, ctx: _on_functions(bundle, mod), PassInfo(0, "BundleModelParams"))
+
+
+class _Substitution(PyExprMutator):
+    """Replaces variables by expressions."""
+
+    def __init__(self, values: Mapping[Var, Expr]):
+        super().__init__()
+        self._values = values
+
+    def visit_var_(self, var: Var) -> Expr:
+        return self._values.get(var, var)
 
 
 __all__ = [
-    "AttachExternModules", "BindParams", "CallTIRRewrite", "DataflowUseInplaceCalls", "DeadCodeElimination",
-    "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR", "LegalizeOps",
-    "LiftTransformParams", "MergeCompositeFunctions", "RealizeVDevice", "RunCodegen", "ToNonDataflow", "UpdateVDevice",
-    "dataflowblock_pass", "function_pass",
+    "AttachExternModules", "BindParams", "BundleModelParams", "CallTIRRewrite", "DataflowUseInplaceCalls",
+    "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR",
+    "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions", "MetaScheduleApplyDatabase",
+    "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "RealizeVDevice", "RunCodegen", "ToNonDataflow",
+    "UpdateVDevice", "dataflowblock_pass", "function_pass",
 ]  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...relay import expr as expr
 from ...relay import functor, names, type_functor
 from ...relay import functor as expr_functor
 from ...relay.functor import *  # noqa: F403
@@ -20,6 +19,7 @@ from . import (
     backend,
     build_module,
     dataflow_pattern,
+    expr,
     frontend,
     ir_pass,
     loops,

@@ -6,8 +6,11 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from ....core.errors import ArgumentError
-from ...relay import TensorType
+from ...relay import TensorType, Var, var
+from ...relay.types import Any_
 from ..absent import refuse_options, report_absent
 from ..ir.module import IRModule
 from ..nd import HostArray, NDArray
@@ -82,6 +85,31 @@ def from_pytorch(
     (func,) = mod.function_ops.values()
     params: dict[str, NDArray] = {name: HostArray(weights[name]) for name, _ in func.params if name not in types}
     return IRModule(mod.op, mod.constants), params
+
+
+def get_graph_input_names(script_module: Any) -> list[str]:
+    """The names of the inputs of a model of TorchScript, without the model itself."""
+    return [value.debugName() for value in script_module.graph.inputs()][1:]
+
+
+def get_info(info_proto: Any) -> tuple[str, list[Any], str, list[Any]]:
+    """The name of an input of an ONNX model, its shape, its data type, and its shape with `?` for unknown sizes.
+
+    A size with a name is the name in the last result.
+    """
+    importer: Any = import_module("onnx")
+    type = info_proto.type.tensor_type
+    sizes = [each.dim_value if each.HasField("dim_value") else each.dim_param or "?" for each in type.shape.dim]
+    shape = [size if isinstance(size, int) else Any_() for size in sizes]
+    dtype = str(np.dtype(importer.helper.tensor_dtype_to_np_dtype(type.elem_type)))
+    return info_proto.name, shape, dtype, sizes
+
+
+def new_var(
+    name_hint: str, type_annotation: Any = None, shape: Sequence[Any] | None = None, dtype: str = "float32"
+) -> Var:
+    """A variable of a graph, as `relay.var`."""
+    return var(name_hint, type_annotation, shape, dtype)
 
 
 def _input_types(infos: Sequence[Any] | Mapping[str, Any], dtype: str) -> dict[str, TensorType]:

@@ -25,7 +25,7 @@ from ...relay.gradients import gradient as gradient_of
 from ...relay.inference import infer_types
 from ..absent import report_absent
 from ..ir.module import IRModule
-from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass
+from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from ..transform import ModulePass as ModulePass
 from ..transform import Pass as Pass
 from ..transform import Sequential as Sequential
@@ -363,6 +363,11 @@ def ToGraphNormalForm() -> FunctionalPass:
 def FoldExplicitPadding() -> FunctionalPass:
     """Makes `nn.pad` before a convolution or a pool part of its padding, if both pad with the same value."""
     return _on_typed("FoldExplicitPadding", 0, fold_padding)
+
+
+def FastMath() -> FunctionalPass:
+    """Leaves a module as it is: native code computes `exp`, `tanh`, `erf` and the softmax by polynomials already."""
+    return no_change("FastMath", 4)
 
 
 def FlattenAtrousConv() -> FunctionalPass:

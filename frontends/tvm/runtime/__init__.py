@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+from abc import ABC
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import BuiltinFunctionType, FunctionType
 
 from ....backends.graph import Executable
 from ....backends.relax import VMExecutable
 from ....backends.runtime.program import CompiledFunction, Program
 from ....backends.saving.format import archive_kind
 from ....backends.saving.objects import read_object
+from ....core.processors import get_num_threads
 from ....expressions.expr import const
 from .. import nd as ndarray
 from .. import relax
@@ -18,15 +21,33 @@ from ..absent import report_absent
 from ..containers import ADT, Object
 from ..driver.build_module import KernelText, OperatorModule
 from ..driver.build_module import OperatorModule as Module
-from ..nd import Device, NDArray, cpu, cuda, device, empty, from_dlpack
+from ..nd import (
+    Device,
+    NDArray,
+    cl,
+    cpu,
+    cuda,
+    device,
+    empty,
+    ext_dev,
+    from_dlpack,
+    gpu,
+    metal,
+    mtl,
+    opencl,
+    rocm,
+    vpi,
+    vulkan,
+)
 from ..nd import NDArray as Tensor
 from ..nd import array as tensor
 from ..params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
 from ..relay.building import GraphExecutorFactoryModule
 from ..target.target import target_of
-from . import vm
+from . import profiler_vm, profiling, vm
 from .conversion import convert
-from .data_type import DataType
+from .data_type import DataType, DataTypeCode
+from .profiling import Report
 
 __getattr__ = report_absent("tvm.runtime")
 
@@ -62,36 +83,68 @@ def enabled(target: str) -> bool:
     return kind in ("llvm", "cuda", "cuda-emulated") and device(kind).exist
 
 
+def num_threads() -> int:
+    """The number of threads of parallel loops."""
+    return get_num_threads()
+
+
+def device_sync(dev: Device) -> None:
+    """Waits for all work of a device."""
+    dev.sync()
+
+
 String = str
 ShapeTuple = tuple
 """The type of shapes: tuples of Python."""
-PackedFunc = CompiledFunction
+
+
+class PackedFunc(ABC):
+    """The functions that programs call by name: those of Python, and compiled ones."""
+
+
+for _kind in (CompiledFunction, FunctionType, BuiltinFunctionType):
+    PackedFunc.register(_kind)
 
 __all__ = [
     "ADT",
     "DataType",
+    "DataTypeCode",
     "Device",
     "Module",
     "NDArray",
     "Object",
     "PackedFunc",
+    "Report",
     "ShapeTuple",
     "String",
     "Tensor",
+    "cl",
     "const",
     "convert",
     "cpu",
     "cuda",
     "device",
+    "device_sync",
     "empty",
     "enabled",
+    "ext_dev",
     "from_dlpack",
+    "gpu",
     "load_module",
     "load_param_dict",
     "load_param_dict_from_file",
+    "metal",
+    "mtl",
     "ndarray",
+    "num_threads",
+    "opencl",
+    "profiler_vm",
+    "profiling",
+    "rocm",
     "save_param_dict",
     "save_param_dict_to_file",
     "tensor",
     "vm",
+    "vpi",
+    "vulkan",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,12 @@ from ..nd import Device, cuda, device
 from ..target.target import Target
 
 __getattr__ = report_absent("tvm.testing")
+
+
+IS_IN_CI = os.environ.get("CI", "").lower() == "true"
+"""Whether a service for continuous integration runs the program, which says so in the environment."""
+SKIP_SLOW_TESTS = os.environ.get("SKIP_SLOW_TESTS", "").lower() in ("true", "1", "yes")
+"""Whether the environment asks to skip tests that take long."""
 
 
 def assert_allclose(actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 1e-7) -> None:
@@ -74,6 +81,13 @@ requires_arm_dot = _mark(lambda: False, "needs a processor of ARM")
 requires_micro = _mark(lambda: False, "needs a microcontroller")
 requires_cmsisnn = requires_corstone300 = requires_hexagon = requires_micro
 requires_cudnn = requires_cublas = requires_cuda
+requires_skylake_avx512 = requires_x86_avx512
+requires_cascadelake = requires_x86_vnni
+requires_x86_amx = requires_sapphirerapids = _mark(
+    lambda: _has_feature("amx-int8"), "needs a processor with matrices in registers (AMX)"
+)
+requires_tensorcore = _mark(lambda: False, "no code is generated for matrix units")
+requires_arm_fp16 = requires_aarch64_sme = requires_aarch64_sve = requires_arm_dot
 uses_gpu = _mark(lambda: True, "")
 
 
@@ -99,6 +113,18 @@ def requires_cuda_compute_version(major_version: int, minor_version: int = 0) ->
         return cuda(0).exist and tuple(map(int, cuda(0).compute_version.split("."))) >= version
 
     return _mark(is_available, f"needs a GPU of compute capability {major_version}.{minor_version}")
+
+
+def echo(value: Any) -> Any:
+    """The value, as a packed function would return it."""
+    return value
+
+
+def device_test(dev: Device, dtype: int, did: int) -> Device:
+    """A device whose type and index are as given. AssertionError for others."""
+    if (dev.device_type, dev.device_id) != (dtype, did):
+        raise AssertionError(f"device {dev} of type {dev.device_type}, expected type {dtype} and index {did}")
+    return dev
 
 
 def install_request_hook(depth: int) -> None:

@@ -45,6 +45,7 @@ from ....expressions.functions import (
 )
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....schedule import Schedule as _Schedule
+from ....schedule.handles import BlockRV, ExprRV, LoopRV
 from ..absent import report_absent
 from ..driver import build
 from ..intrinsics import CallEffectKind
@@ -79,6 +80,10 @@ from .tensor_intrin import TensorIntrin
 __getattr__ = report_absent("tvm.tir")
 
 
+SBlockRV = BlockRV
+"""Handles of blocks, as TVM calls them since v0.24."""
+
+
 class Schedule(_Schedule):
     """A schedule whose `mod` is an `IRModule`."""
 
@@ -101,6 +106,7 @@ __all__ = [
     "AssertStmt",
     "AttrStmt",
     "Block",
+    "BlockRV",
     "BlockRealize",
     "Broadcast",
     "Buffer",
@@ -115,6 +121,7 @@ __all__ = [
     "DeclBuffer",
     "Div",
     "Evaluate",
+    "ExprRV",
     "FloatImm",
     "FloorDiv",
     "FloorMod",
@@ -125,6 +132,7 @@ __all__ = [
     "IntImm",
     "IterVar",
     "LetStmt",
+    "LoopRV",
     "Max",
     "Min",
     "Mod",
@@ -139,6 +147,7 @@ __all__ = [
     "Ramp",
     "Range",
     "Reduce",
+    "SBlockRV",
     "Schedule",
     "ScheduleError",
     "Select",

@@ -7,15 +7,17 @@ from math import prod
 
 from xdsl.dialects.builtin import MemRefType
 
-from ....analysis.scopes import ancestors
+from ....analysis.scopes import ancestors, function_around, output_blocks
 from ....analysis.work import static_extent
 from ....core.dtypes import dtype_of, element_byte_size
 from ....core.errors import StepwellError, UnsupportedError
 from ....core.walking import find_ops
-from ....dialects.tir import BINARY_NAMES, UNARY_NAMES, AllocateOp, AllocBufferOp, ForOp
+from ....dialects.tir import BINARY_NAMES, UNARY_NAMES, AllocateOp, AllocBufferOp, BlockOp, ForOp
 from ....dialects.tir.base import DYNAMIC
 from ....expressions.expr import PrimExpr, Var
 from ....module import Module
+from ....schedule import Schedule
+from ....schedule.handles import BlockLike
 from ..absent import report_absent
 from ..ir.comparison import structural_equal
 from ..nodes.functor import post_order_visit
@@ -94,10 +96,27 @@ def estimate_tir_flops(stmt_or_mod: Module) -> float:
     return total
 
 
+# Of schedules: `tvm.tir.schedule.analysis`
+
+
+def has_block(sch: Schedule, block_name: str) -> bool:
+    """Whether a schedule has a block of a name."""
+    return any(block.block_name.data == block_name for block in find_ops(sch.mod.op, BlockOp))
+
+
+def is_output_block(sch: Schedule, block: BlockLike) -> bool:
+    """Whether a block writes a parameter of its function."""
+    op = sch.get(sch.get_block(block) if isinstance(block, str) else block)
+    function = function_around(op) if isinstance(op, BlockOp) else None
+    return function is not None and op in output_blocks(function)
+
+
 __all__ = [
     "calculate_workspace_bytes",
     "estimate_tir_flops",
     "expr_deep_equal",
+    "has_block",
+    "is_output_block",
     "undefined_vars",
     "verify_ssa",
     "verify_well_formed",

@@ -6,9 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....core.errors import OptionError, UnsupportedError
-from ....expressions.errors import TeError
-from ....expressions.expr import PrimExpr, const
-from ....expressions.functions import all, floordiv, floormod, if_then_else
 from ....expressions.tensor import Tensor, compute
 from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools
 from ....operators.activations import leaky_relu, prelu, relu
@@ -268,17 +265,7 @@ def conv3d_ndhwc(Input: Tensor, Filter: Tensor, stride: Window, padding: Window,
 
 def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput") -> Tensor:
     """The tensor with `strides[d] - 1` elements of a value between the elements along each dimension."""
-    if len(strides) != data.ndim:
-        raise TeError(f"{name}: {len(strides)} strides for {data.ndim} dimensions")
-    shape = [(extent - 1) * step + 1 for extent, step in zip(data.shape, strides, strict=True)]
-
-    def fcompute(*axes: PrimExpr) -> PrimExpr:
-        between = [floormod(axis, step).equal(0) for axis, step in zip(axes, strides, strict=True) if step > 1]
-        indices = [floordiv(axis, step) for axis, step in zip(axes, strides, strict=True)]
-        value = data(*indices)
-        return if_then_else(all(*between), value, const(dilation_value, data.dtype)) if between else value
-
-    return compute(shape, fcompute, name, "injective,dilate")
+    return padding.dilate_tensor(data, strides, dilation_value, name)
 
 
 def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:

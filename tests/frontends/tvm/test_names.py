@@ -389,6 +389,66 @@ def test_the_compiler_links_libraries(tmp_path: Path) -> None:
         cc.create_shared(tmp_path / "g.so", [str(source)])
 
 
+def test_devices_without_a_driver_do_not_exist() -> None:
+    for name in ("opencl", "metal", "vulkan", "rocm"):
+        dev = getattr(tvm, name)(0)
+        assert not dev.exist
+        assert dev == tvm.device(name, 0)
+        with pytest.raises(DeviceError, match=f"there is no driver for {name}"):
+            tvm.nd.array(np.ones(2), dev)
+    assert tvm.cl(1) == tvm.testing.device_test(tvm.opencl(1), 4, 1)
+    with pytest.raises(AssertionError, match="expected type 2 and index 1"):
+        tvm.testing.device_test(tvm.opencl(1), 2, 1)
+
+
+def test_the_runtime() -> None:
+    codes = [tvm.DataType(name).type_code for name in ("int8x4", "uint16", "bool", "float32", "bfloat16", "handle")]
+    assert codes == [0, 1, 1, 2, 4, tvm.DataTypeCode.HANDLE]
+    assert tvm.DataType("handle").itemsize == 8
+    assert tvm.runtime.num_threads() >= 1
+    tvm.runtime.device_sync(tvm.cpu())
+    assert tvm.testing.echo(3) == 3
+    assert tvm.target.codegen.llvm_lookup_intrinsic_id("llvm.sqrt.f32") == "llvm.sqrt.f32"
+    assert not tvm.target.codegen.target_has_features("no-such-feature")
+    assert isinstance(lambda: None, tvm.runtime.PackedFunc)
+    s, a, b = shifted()
+    assert isinstance(tvm.build(s, [a, b])["main"], tvm.runtime.PackedFunc)
+    assert not isinstance(3, tvm.runtime.PackedFunc)
+
+
+def test_versions_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    tvm.support.describe()
+    assert f"TVM_VERSION: {tvm.__version__}" in capsys.readouterr().out
+
+
+def test_loops_of_stages_have_relations() -> None:
+    s, _, b = shifted()
+    assert isinstance(b.op, te.BaseComputeOp)
+    outer, inner = s[b].split(b.op.axis[0], 4)
+    fused = s[b].fuse(outer, inner)
+    assert [type(each) for each in s[b].relations] == [te.schedule.Split, te.schedule.Fuse]
+    assert list(s[b].leaf_iter_vars) == [fused]
+
+
+def test_facts_about_schedules() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
+    sch = tir.Schedule(te.create_prim_func([a, te.compute((4,), lambda i: b[i] * 2.0, name="C")]))
+    assert tir.schedule.analysis.has_block(sch, "B")
+    assert not tir.schedule.analysis.has_block(sch, "D")
+    assert [tir.schedule.analysis.is_output_block(sch, sch.get_block(name)) for name in "BC"] == [False, True]
+    assert isinstance(sch.get_block("B"), tir.schedule.BlockRV)
+
+
+def test_the_kernels_of_a_machine_are_measured() -> None:
+    x = tvm.relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x)))
+    machine = tvm.runtime.profiler_vm.VirtualMachineProfiler(tvm.relay.vm.compile(mod, "llvm"), tvm.cpu())
+    report = machine.profile(np.ones(2, "float32"))
+    assert isinstance(report, tvm.runtime.profiling.Report)
+    assert report.calls[0]["Duration (us)"] > 0
+
+
 def test_compute_versions_are_numbers() -> None:
     assert nvcc.parse_compute_version("7.5") == (7, 5)
     assert nvcc.have_tensorcore("7.5")
@@ -554,7 +614,7 @@ def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
         "assert IntImm is tvm.tir.IntImm is tvm.tir.expr.IntImm\n"
         "assert Schedule is tvm.te.Schedule and conv2d is tvm.relay.nn.conv2d and tvm.te.tensor is tvm.te\n"
         "assert TVMError is tvm.TVMError\n"
-        "for absent in ('tvm.micro', 'tvm.contrib.xcode', 'tvm.te.nothing'):\n"
+        "for absent in ('tvm.tir.usmp', 'tvm.target.datatype', 'tvm.te.nothing'):\n"
         "    try:\n"
         "        __import__(absent)\n"
         "    except ImportError as error:\n"
@@ -572,8 +632,8 @@ def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
         [sys.executable, "-m", "stepwell.frontends.tvm", str(program)], capture_output=True, text=True, check=True
     )
     lines = done.stdout.splitlines()
-    assert lines[0] == "module 'tvm.micro' is absent in Stepwell: programs run on this machine"
-    assert lines[1] == "module 'tvm.contrib.xcode' is absent in Stepwell: programs run on this machine"
+    assert lines[0] == "module 'tvm.tir.usmp' is absent in Stepwell: the memory of graphs is planned by relay.build"
+    assert lines[1].startswith("module 'tvm.target.datatype' is absent in Stepwell: types of users' own are absent")
     assert lines[2] == "No module named 'tvm.te.nothing'"
     assert lines[3].startswith("tvm.autotvm.template is absent in Stepwell: templates are not searched; write the")
     assert lines[4].startswith("tvm.contrib.cudnn.softmax is absent in Stepwell: relay.build with the")
@@ -653,6 +713,37 @@ def test_files_of_packages_of_tvm_are_those_packages() -> None:
         "from tvm.relay.analysis.analysis import free_vars",
         "import tvm.relay.frontend.pytorch, tvm.relax.pipeline",
         "from tvm._ffi.registry import register_func",
+        "import tvm.s_tir.pipeline, tvm.dlight.gpu.fallback, tvm.relax.frontend.torch.fx_translator",
     ]
     code = "import stepwell.frontends.tvm as t; t.install()\n" + "\n".join(lines)
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_pipelines_of_kernels_leave_them_to_the_build() -> None:
+    _, a, b = shifted()
+    mod = tvm.IRModule({"main": te.create_prim_func([a, b])})
+    pipelines = tvm.tir.pipeline
+    for each in (pipelines.get_default_tir_pipeline(), pipelines.finalize_host_passes()):
+        assert each(mod).script() == mod.script()
+    with pytest.raises(OptionError, match="pipeline 'nothing', expected one of default"):
+        pipelines.get_tir_pipeline("nothing")
+
+
+def test_graphs_of_users_are_read() -> None:
+    x = tvm.relay.frontend.common.new_var("x", shape=(1, 2))
+    y = tvm.relay.var("y", shape=(1, 2))
+    bound = tvm.relay.expr.bind(tvm.relay.Function([x, y], x + y), {y: tvm.relay.const(np.ones((1, 2), "float32"))})
+    assert [each.name_hint for each in bound.params] == ["x"]
+    mod = tvm.relay.transform.FastMath()(tvm.IRModule.from_expr(bound))
+    library = tvm.relay.build(mod, "llvm")
+    shapes, dtypes = tvm.driver.tvmc.runner.get_input_info(library.get_graph_json(), library.get_params())
+    assert (shapes, dtypes) == ({"x": [1, 2]}, {"x": "float32"})
+    assert tvm.driver.tvmc.transform.apply_graph_transforms(mod, {"mixed_precision": True})
+
+
+def test_inputs_of_models_of_onnx_have_types() -> None:
+    onnx = pytest.importorskip("onnx")
+    info = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT16, [1, "n"])
+    name, shape, dtype, names = tvm.relay.frontend.onnx.get_info(info)
+    assert (name, shape[0], dtype, names) == ("x", 1, "float16", [1, "n"])
+    assert isinstance(shape[1], tvm.relay.Any)

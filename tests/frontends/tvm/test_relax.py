@@ -131,7 +131,7 @@ def test_a_program_is_exported_and_loaded(tmp_path: Path) -> None:
 
 def test_what_is_not_supported_is_an_error() -> None:
     with pytest.raises(ArgumentError, match="BindParams"):
-        relax.build(Operators, "llvm", params={})  # pyright: ignore[reportArgumentType]
+        relax.build(Operators, "llvm", params={"x": np.zeros(1)})
     with pytest.raises(ArgumentError, match="expected one: the program is compiled for one device"):
         relax.VirtualMachine(relax.build(Operators), [tvm.cpu(), tvm.cpu()])
     with pytest.raises(ArgumentError, match="function main: no parameter 'y'"):
@@ -141,3 +141,26 @@ def test_what_is_not_supported_is_an_error() -> None:
 def test_the_former_names_are_those_of_today() -> None:
     assert relax.vm.build is relax.build
     assert relax.vm.VirtualMachine is relax.VirtualMachine
+
+
+def test_parameters_become_a_tuple() -> None:
+    x, w, b = (relax.Var(name, relax.TensorStructInfo((2,), "float32")) for name in "xwb")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, w, b], attrs={"num_input": 1}):
+        with builder.dataflow():
+            y = builder.emit_output(builder.emit(x * w) + b)
+        builder.emit_func_output(y)
+    mod = relax.transform.BundleModelParams("weights")(builder.get())
+    assert [param.name_hint for param in mod["main"].params] == ["x", "weights"]
+    values = np.float32(3) * np.ones((3, 2), "float32")
+    machine = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
+    assert machine["main"](values[0], (values[1], values[2])).numpy().tolist() == [12, 12]
+
+
+def test_a_trace_has_the_passes_of_its_context() -> None:
+    mod = relax.testing.get_relax_matmul_module((2, 2), (2, 2), "float32")
+    trace = relax.transform.tuning_api.Trace(mod)
+    with tvm.transform.PassContext(trace=trace):
+        legal = relax.transform.LegalizeOps()(relax.backend.DispatchSortScan()(mod))
+    assert trace.names == ["DispatchSortScan", "LegalizeOps"]
+    assert (trace.size, str(trace.out_mod)) == (2, str(legal))

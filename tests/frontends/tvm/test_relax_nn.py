@@ -81,3 +81,106 @@ def test_errors() -> None:
         Mlp().export_tvm({"prefill": {}})
     with pytest.raises(OptionError, match="expected one of zero, default"):
         relax.get_pipeline("static_shape_tuning")
+
+
+def applied(function: Any, *arrays: Any) -> list[Any]:
+    """The results of a function of tensors for arrays, as a program."""
+
+    class Apply(nn.Module):
+        def forward(self, **inputs: Any) -> Any:
+            result = function(*inputs.values())
+            return result if isinstance(result, tuple) else (result,)
+
+    types = {f"x{n}": nn.spec.Tensor(each.shape, str(each.dtype)) for n, each in enumerate(arrays)}
+    mod, _ = Apply().export_tvm({"forward": types})
+    return [each.numpy() for each in relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())["forward"](*arrays)]
+
+
+def floats(values: Any) -> Any:
+    return np.array(values, np.float32)
+
+
+SIGNAL = RNG.standard_normal((2, 4, 9)).astype("float32")
+SLOPES = floats([1, 2, 3, 4])
+IMAGE = RNG.standard_normal((2, 4, 5, 3)).astype("float32")
+
+
+@pytest.mark.parametrize(
+    ("function", "arrays", "expected"),
+    [
+        (nn.op.log, [abs(SIGNAL)], np.log(abs(SIGNAL))),
+        (nn.op.floor, [SIGNAL], np.floor(SIGNAL)),
+        (lambda x: nn.softplus(x, beta=2.0), [SIGNAL], np.log1p(np.exp(2 * SIGNAL)) / 2),
+        (nn.prelu, [SIGNAL, SLOPES], np.where(SIGNAL > 0, 1, SLOPES[:, None]) * SIGNAL),
+        (lambda x: x + nn.full((9,), 2.0), [SIGNAL], SIGNAL + 2),
+        (lambda x: x + nn.op.arange(9), [SIGNAL], SIGNAL + np.arange(9)),
+        (lambda x: nn.op.pad(x, [0, 0, 1, 0, 0, 2]), [SIGNAL], np.pad(SIGNAL, [(0, 0), (1, 0), (0, 2)])),
+        (lambda x: nn.op.cumsum(x, 1), [SIGNAL], np.cumsum(SIGNAL, 1)),
+        (lambda x: nn.op.sort(x, descending=True), [SIGNAL], -np.sort(-SIGNAL)),
+        (nn.op.argsort, [SIGNAL], np.argsort(SIGNAL)),
+        (lambda x: nn.op.topk(x, 2)[0], [SIGNAL], -np.sort(-SIGNAL)[..., :2]),
+        (lambda x: nn.op.interpolate(x, scale_factor=2), [IMAGE], IMAGE.repeat(2, 2).repeat(2, 3)),
+    ],
+)  # fmt: skip
+def test_operators_on_tensors(function: Any, arrays: list[Any], expected: Any) -> None:
+    np.testing.assert_allclose(applied(function, *arrays)[0], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_normalization_and_attention() -> None:
+    (found,) = applied(lambda x: nn.op.group_norm(x, 2, None, None), SIGNAL)
+    groups = SIGNAL.reshape(2, 2, -1)
+    scaled = (groups - groups.mean(-1, keepdims=True)) / np.sqrt(groups.var(-1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found, scaled.reshape(SIGNAL.shape), rtol=1e-3, atol=1e-4)
+    (found,) = applied(lambda q: nn.op.scaled_dot_product_attention(q, q, q, is_causal=True), IMAGE)
+    np.testing.assert_allclose(found[:, 0], IMAGE[:, 0], rtol=1e-4, atol=1e-5)
+    (steps,) = applied(lambda x: nn.op.get_timestep_embedding(x, 5), floats([0, 1]))
+    np.testing.assert_allclose(steps, [[0, 0, 1, 1, 0], [np.sin(1), 1e-4, np.cos(1), 1, 0]], atol=1e-4)
+
+
+def test_convolutions_of_signals() -> None:
+    model = nn.ModuleDict({"same": nn.Conv1D(4, 6, 3, padding=1), "grown": nn.ConvTranspose1D(6, 2, 2, stride=2)})
+
+    class Both(nn.Module):
+        def __init__(self) -> None:
+            self.layers = model
+
+        def forward(self, x: Any) -> Any:
+            return self.layers["grown"](self.layers["same"](x))
+
+    mod, params = Both().export_tvm({"forward": {"x": nn.spec.Tensor(SIGNAL.shape)}})
+    assert [name for name, _ in params][:2] == ["layers.same.weight", "layers.same.bias"]
+    result, values = run(mod, "forward", SIGNAL, params)
+    padded = np.pad(SIGNAL, [(0, 0), (0, 0), (1, 1)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 3, 2)
+    weight, bias, grown, last = values.values()
+    hidden = np.einsum("ncwk,ock->now", windows, weight) + bias[:, None]
+    expected = np.einsum("ncw,cok->nowk", hidden, grown).reshape(2, 2, 18) + last[:, None]
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-3, atol=1e-4)
+    volume, params = nn.Conv3D(1, 2, 2).export_tvm({"forward": {"x": nn.spec.Tensor((1, 1, 3, 3, 3))}})
+    x = RNG.standard_normal((1, 1, 3, 3, 3)).astype("float32")
+    result, values = run(volume, "forward", x, params)
+    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2, 2), (2, 3, 4))
+    expected = np.einsum("nczyxijk,ocijk->nozyx", windows, values["weight"]) + values["bias"][:, None, None, None]
+    np.testing.assert_allclose(result.numpy(), expected, rtol=1e-3, atol=1e-4)
+
+
+def test_samples_of_the_most_probable_classes() -> None:
+    probs = floats([[0.1, 0.4, 0.5], [0.3, 0.3, 0.4]])
+    ordered, order = floats([[0.5, 0.4, 0.1], [0.4, 0.3, 0.3]]), np.array([[2, 1, 0], [2, 0, 1]])
+    top_p, top_k = floats([[0.6], [0.9]]), np.array([[3], [2]])
+    numbers = floats([[0.5], [0.6]])
+    (drawn,) = applied(nn.op.sample_top_p_top_k_from_sorted_prob, ordered, order, top_p, top_k, numbers)
+    assert drawn.tolist() == [[2], [0]]
+    (left,) = applied(nn.renormalize_top_p_top_k_prob, probs, ordered, top_p, top_k)
+    np.testing.assert_allclose(left, [[0, 4 / 9, 5 / 9], [0.3, 0.3, 0.4]], rtol=1e-5)
+    (drawn,) = applied(nn.multinomial_from_uniform, floats([[0.2, 0.3, 0.5], [0.3, 0.4, 0.3]]), floats([[0.4], [0.9]]))
+    assert drawn.tolist() == [[1], [2]]
+
+
+def test_packed_functions_of_models() -> None:
+    tvm.register_func("tests.nn.double", lambda x, out: out.copyfrom(2 * x.numpy()), override=True)
+    doubles = nn.ExternModule({"tests.nn.double": lambda x: nn.Tensor.placeholder(x.shape, x.dtype)})
+    doubles.load()
+    np.testing.assert_allclose(applied(lambda x: doubles["tests.nn.double"](x), SIGNAL)[0], 2 * SIGNAL)
+    with pytest.raises(ArgumentError, match="function 'nothing', expected tests"):
+        doubles["nothing"]

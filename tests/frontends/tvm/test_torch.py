@@ -158,3 +158,10 @@ def test_only_programs_have_parameters_to_detach(model: Any) -> None:
     mod, _ = relay.frontend.from_pytorch(model, [("x", SHAPE)])
     with pytest.raises(OptionError, match="a module of main, expected a function of relax"):
         detach_params(mod)
+
+
+def test_a_backend_of_torch_compiles_programs(model: Any, image: Any) -> None:
+    compiled = torch.compile(model, backend=relax.frontend.torch.relax_dynamo("zero"))
+    np.testing.assert_allclose(compiled(image).numpy(), model(image).numpy(), rtol=1e-4, atol=1e-5)
+    with pytest.raises(UnsupportedError, match="custom_convert_map"):
+        from_exported_program(None, custom_convert_map={"relu.default": len})

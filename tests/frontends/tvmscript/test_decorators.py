@@ -33,6 +33,32 @@ def test_a_function_is_a_module_of_one_function() -> None:
     assert "B[i] = A[i] + T.float32(1.0)" in body(main)
 
 
+def test_classes_of_one_name_are_modules_of_their_own() -> None:
+    @I.ir_module
+    class Kernels:
+        @T.prim_func
+        def one(A: T.Buffer((8,), "float32")):
+            A[0] = T.float32(1)
+
+    first = Kernels
+
+    @I.ir_module
+    class Kernels:
+        @T.prim_func
+        def two(A: T.Buffer((8,), "float32")):
+            A[0] = T.float32(2)
+
+    last = Kernels
+
+    @I.ir_module
+    class Kernels:
+        @T.prim_func
+        def three(A: T.Buffer((8,), "float32")):
+            A[0] = T.float32(3)
+
+    assert [list(each) for each in (first, last, Kernels)] == [["one"], ["two"], ["three"]]
+
+
 def test_a_class_is_a_module_of_its_functions() -> None:
     @I.ir_module
     class Kernels:

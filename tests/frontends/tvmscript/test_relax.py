@@ -55,6 +55,7 @@ EXPRESSIONS = {
     "R.matmul(R.expand_dims(x, 0), R.expand_dims(y, [0]))": ["expand_dims", "expand_dims", "nn.batch_matmul"],
     "R.linear(x, R.permute_dims(y), R.sum(y, axis=[0]))": ["transpose", "sum", "transpose", "nn.matmul", "add"],
     "R.nn.relu(x)": ["nn.relu"],
+    "R.matmul(x, y, out_dtype='void')": ["nn.matmul"],
     "R.nn.relu6(x)": ["clip"],
     "R.nn.gelu_tanh(x)": ["nn.gelu"],
     "R.nn.gelu(x)": ["nn.gelu"],

@@ -39,4 +39,15 @@ def mirrors(draw: Draw) -> Sample:
     return Sample([data], {"pad_width": widths, "mode": draw(st.sampled_from(("SYMMETRIC", "REFLECT")))})
 
 
-SAMPLES: dict[str, st.SearchStrategy[Sample]] = {"nn.pad": padding_pairs(), "nn.mirror_pad": mirrors()}
+@st.composite
+def dilations(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES), draw(st.sampled_from(ALL)))
+    strides = [draw(st.integers(1, 3)) for _ in data.shape]
+    return Sample([data], {"strides": strides, "dilation_value": draw(st.sampled_from((0, 1)))})
+
+
+SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "nn.pad": padding_pairs(),
+    "nn.mirror_pad": mirrors(),
+    "nn.dilate": dilations(),
+}

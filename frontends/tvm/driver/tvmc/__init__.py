@@ -1,6 +1,7 @@
 """Models from files to results: `tvm.driver.tvmc`, and `python -m stepwell.frontends.tvm.driver.tvmc` in a shell."""
 
 from ...absent import report_absent
+from . import transform
 from .compiler import compile_model as compile
 from .frontends import load_model as load
 from .model import TVMCException, TVMCModel, TVMCPackage, TVMCResult
@@ -8,4 +9,4 @@ from .runner import run_module as run
 
 __getattr__ = report_absent("tvm.driver.tvmc")
 
-__all__ = ["TVMCException", "TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run"]
+__all__ = ["TVMCException", "TVMCModel", "TVMCPackage", "TVMCResult", "compile", "load", "run", "transform"]

@@ -88,7 +88,7 @@ def compile_model(
     with PassContext(
         opt_level=opt_level, disabled_pass=_listed(disabled_pass), config=config, instruments=list(instruments or ())
     ):
-        mod = _changed(
+        mod = change_graph(
             tvmc_model.mod,
             desired_layout or alter_layout,
             desired_layout_ops,
@@ -101,8 +101,9 @@ def compile_model(
     return TVMCPackage(path)
 
 
-def _changed(mod: IRModule, layout: str | None, operators: Sequence[str] | None, precision: str | None) -> IRModule:
-    """A module in another layout and precision."""
+def change_graph(mod: IRModule, layout: str | None, operators: Sequence[str] | None, precision: str | None) -> IRModule:
+    """A module in another layout and precision. layout: "NCHW" or "NHWC", for convolutions, or for the operators.
+    precision: the data type of the computation."""
     passes: list[Any] = []
     if layout:
         if layout not in LAYOUTS:

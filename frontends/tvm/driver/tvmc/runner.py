@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from .....core.errors import OptionError
 from ...absent import refuse_options, report_absent
 from ...contrib.debugger.debug_executor import GraphModuleDebug
 from ...devices import device as device_named
+from ...params import load_param_dict
 from .model import TVMCPackage, TVMCResult
 
 __getattr__ = report_absent("tvm.driver.tvmc.runner")
@@ -67,6 +69,19 @@ def run_module(
         print(GraphModuleDebug(module).profile(None, **arrays))
     outputs = {f"output_{index}": module.get_output(index).numpy() for index in range(module.get_num_outputs())}
     return TVMCResult(outputs, times)
+
+
+def get_input_info(
+    graph_str: str, params: bytes | bytearray | Mapping[str, Any]
+) -> tuple[dict[str, list[int]], dict[str, str]]:
+    """The shapes and the data types of the inputs of a graph, by name. graph_str, params: of a `TVMCPackage`."""
+    graph = json.loads(graph_str)
+    constants = load_param_dict(params) if isinstance(params, bytes | bytearray) else params
+    starts = graph.get("node_row_ptr") or list(range(len(graph["nodes"])))
+    shapes, dtypes = (graph["attrs"][key][1] for key in ("shape", "dltype"))
+    inputs = {graph["nodes"][n]["name"]: starts[n] for n in graph["arg_nodes"]}
+    names = [name for name in inputs if name not in constants]
+    return {name: shapes[inputs[name]] for name in names}, {name: dtypes[inputs[name]] for name in names}
 
 
 def make_inputs_dict(tvmc_package: TVMCPackage, inputs: Inputs | None) -> dict[str, np.ndarray[Any, Any]]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from .....backends.relax import VirtualMachine, build_relax
 from .....core.errors import UnsupportedError
 from ....relay import TensorType
+from ...absent import report_absent
+from ...devices import device
 from ...ir.module import IRModule
+from ..pipelines import PipelineLike, get_pipeline
 from .graphs import program_of_graph
+
+__getattr__ = report_absent("tvm.relax.frontend.torch")
 
 
 def from_exported_program(
@@ -19,14 +25,17 @@ def from_exported_program(
     unwrap_unit_return_tuple: bool = False,
     no_bind_return_tuple: bool = False,
     run_ep_decomposition: bool = True,
+    custom_convert_map: Any = None,
 ) -> IRModule:
     """A program for a `torch.export.ExportedProgram`.
 
     keep_params_as_input: whether weights are parameters, whose values `detach_params` returns; otherwise they are
     constants.  unwrap_unit_return_tuple: whether one result is returned without a tuple.  no_bind_return_tuple,
-    run_ep_decomposition: change the text in TVM, and nothing here. ModelUnsupportedError for a program that uses
-    unsupported features.
+    run_ep_decomposition: change the text in TVM, and nothing here. UnsupportedError for a `custom_convert_map`,
+    ModelUnsupportedError for a program that uses unsupported features.
     """
+    if custom_convert_map:
+        raise UnsupportedError("from_exported_program: custom_convert_map is not supported yet")
     return _imported(exported_program, keep_params_as_input, not unwrap_unit_return_tuple)
 
 
@@ -54,6 +63,30 @@ def from_fx(
     return _imported(model.eval(), keep_params_as_input, False, args=args, dynamic_shapes=dynamic, input_names=names)
 
 
+def relax_dynamo(pipeline: PipelineLike | None = None) -> Callable[[Any, Sequence[Any]], Callable[..., Any]]:
+    """A backend of `torch.compile` that compiles graphs as programs: `torch.compile(model, backend=relax_dynamo())`.
+
+    pipeline: passes that run first, or the name of a pipeline."""
+
+    def compile_graph(graph_module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        infos = [(tuple(each.shape), str(each.dtype).removeprefix("torch.")) for each in example_inputs]
+        mod = from_fx(graph_module, infos)
+        if pipeline is not None:
+            mod = (get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline)(mod)
+        kind = "cuda" if any(each.device.type == "cuda" for each in example_inputs) else "llvm"
+        machine = VirtualMachine(build_relax(mod, kind), device(kind))
+        torch: Any = import_module("torch")
+
+        def run(*inputs: Any) -> list[Any]:
+            result = machine["main"](*(each.detach().contiguous() for each in inputs))
+            results = result if isinstance(result, list | tuple) else [result]
+            return [torch.from_dlpack(each) for each in results]  # pyright: ignore[reportUnknownVariableType]
+
+        return run
+
+    return compile_graph
+
+
 def _imported(model: Any, keep_params: bool, is_tuple: bool, **options: Any) -> IRModule:
     frontend: Any = import_module("....torch", __package__)
     graph = frontend.from_torch(model, keep_parameters=keep_params, **options)
@@ -63,4 +96,4 @@ def _imported(model: Any, keep_params: bool, is_tuple: bool, **options: Any) -> 
     return program_of_graph(graph, [name for name, _ in func.params if name in weights], is_tuple)
 
 
-__all__ = ["from_exported_program", "from_fx"]
+__all__ = ["from_exported_program", "from_fx", "relax_dynamo"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any
 
 from ......core.errors import ArgumentError
@@ -173,11 +173,25 @@ def call_word(word: str, *args: Any, name: str = "", **attributes: Any) -> Tenso
     return wrap(call(*operands, **{key: as_expr(value) for key, value in attributes.items()}), name)
 
 
+_default_dtype = "float32"
+
+
+def get_default_dtype() -> str:
+    """The data type of parameters that are created without one."""
+    return _default_dtype
+
+
+def set_default_dtype(dtype: str) -> None:
+    """Sets the data type of parameters that are created without one, from now on."""
+    global _default_dtype
+    _default_dtype = dtype
+
+
 class Parameter(Tensor):
     """A tensor that the caller of an exported function passes. data: its values, None if unknown."""
 
     def __init__(self, shape: Sequence[Any], dtype: str | None = None):
-        super().__init__(Var("parameter", TensorStructInfo(shape, dtype or "float32")))
+        super().__init__(Var("parameter", TensorStructInfo(shape, dtype or get_default_dtype())))
         self.data: Any = None
 
     def named(self, name: str) -> Var:
@@ -193,6 +207,18 @@ class Parameter(Tensor):
             if self.data is not None:
                 raise ArgumentError(f"to: a parameter with values of type {self.dtype}, expected one without values")
             self.expr = Var("parameter", TensorStructInfo(self.expr.struct_info.shape, dtype))
+
+
+class Object:
+    """A value of a program that is no tensor, such as a cache."""
+
+    def __init__(self, *, _expr: Expr, _name: str):
+        builder = BlockBuilder.current()
+        self.expr: Expr = _expr if builder is None or isinstance(_expr, Var) else builder.emit(_expr, _name)
+
+    @property
+    def _expr(self) -> Expr:
+        return self.expr
 
 
 class Module:
@@ -248,6 +274,129 @@ class Module:
         from .exporting import export
 
         return export(self, spec, debug or allow_extern)
+
+
+class ModuleDict(Module):
+    """Modules by name."""
+
+    def __init__(self, modules: Mapping[str, Module] | None = None):
+        self.modules = dict(modules or {})
+
+    def __iter__(self) -> Iterator[Module]:
+        return iter(self.modules.values())
+
+    def __getitem__(self, key: str) -> Module:
+        return self.modules[key]
+
+    def __setitem__(self, key: str, module: Module) -> None:
+        self.modules[key] = module
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.modules
+
+    def __len__(self) -> int:
+        return len(self.modules)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self.modules.keys()
+
+    def values(self) -> ValuesView[Module]:
+        """The modules, in order."""
+        return self.modules.values()
+
+    def items(self) -> ItemsView[str, Module]:
+        """The names with their modules, in order."""
+        return self.modules.items()
+
+    def get(self, key: str, default: Module | None = None) -> Module | None:
+        """The module of a name, `default` for an unknown name."""
+        return self.modules.get(key, default)
+
+    def update(self, modules: Mapping[str, Module]) -> None:
+        """Adds modules by name."""
+        self.modules.update(modules)
+
+    def pop(self, key: str) -> Module:
+        """Removes the module of a name, and returns it."""
+        return self.modules.pop(key)
+
+    def clear(self) -> None:
+        """Removes all modules."""
+        self.modules.clear()
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        for name, module in self.modules.items():
+            yield from _parameters(f"{prefix}.{name}" if prefix else name, module)
+
+
+class ParameterList(Module):
+    """Parameters in order, with the names `0`, `1`, ..."""
+
+    def __init__(self, params: Sequence[Parameter] = ()):
+        self.params = list(params)
+
+    def __iter__(self) -> Iterator[Parameter]:
+        return iter(self.params)
+
+    def __getitem__(self, index: int) -> Parameter:
+        return self.params[index]
+
+    def __setitem__(self, index: int, param: Parameter) -> None:
+        self.params[index] = param
+
+    def __len__(self) -> int:
+        return len(self.params)
+
+    def append(self, param: Parameter) -> None:
+        """Adds a parameter."""
+        self.params.append(param)
+
+    def extend(self, params: Sequence[Parameter]) -> None:
+        """Adds parameters."""
+        self.params.extend(params)
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        for number, param in enumerate(self.params):
+            yield from _parameters(f"{prefix}.{number}" if prefix else str(number), param)
+
+
+class ParameterDict(Module):
+    """Parameters by name."""
+
+    def __init__(self, params: Mapping[str, Parameter] | None = None):
+        self.params = dict(params or {})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.params)
+
+    def __getitem__(self, key: str) -> Parameter:
+        return self.params[key]
+
+    def __setitem__(self, key: str, param: Parameter) -> None:
+        self.params[key] = param
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.params
+
+    def __len__(self) -> int:
+        return len(self.params)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self.params.keys()
+
+    def values(self) -> ValuesView[Parameter]:
+        """The parameters, in order."""
+        return self.params.values()
+
+    def items(self) -> ItemsView[str, Parameter]:
+        """The names with their parameters, in order."""
+        return self.params.items()
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        for name, param in self.params.items():
+            yield from _parameters(f"{prefix}.{name}" if prefix else name, param)
 
 
 def _parameters(name: str, value: Any) -> Iterator[tuple[str, Parameter]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import op
+from . import operators as op
 from .core import Module, Parameter, Tensor
 
 
@@ -95,6 +95,71 @@ class Conv2D(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return op.conv2d(x, self.weight, self.bias, **self.options)
+
+
+class Conv1D(Module):
+    """The convolution of signals NCW. weight: `[out_channels, in_channels / groups, kernel_size]`."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1, padding: int = 0,
+        dilation: int = 1, groups: int = 1, bias: bool = True, dtype: str | None = None,
+    ):  # fmt: skip
+        self.options: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        self.weight = Parameter((out_channels, in_channels // groups, kernel_size), dtype)
+        self.bias = Parameter((out_channels,), dtype) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return op.conv1d(x, self.weight, self.bias, **self.options)
+
+
+class Conv3D(Module):
+    """The convolution of volumes. weight: `[out_channels, in_channels / groups, depth, height, width]`."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        dilation: Any = 1, groups: int = 1, bias: bool = True, dtype: str | None = None, data_layout: str = "NCDHW",
+    ):  # fmt: skip
+        taps = [kernel_size] * 3 if isinstance(kernel_size, int) else list(kernel_size)
+        shape = [in_channels // groups, *taps] if data_layout == "NCDHW" else [*taps, in_channels // groups]
+        self.options: dict[str, Any] = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+        self.data_layout = data_layout
+        self.weight = Parameter((out_channels, *shape), dtype)
+        self.bias = Parameter((out_channels,), dtype) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return op.conv3d(x, self.weight, self.bias, data_layout=self.data_layout, **self.options)
+
+
+class ConvTranspose1D(Module):
+    """The transposed convolution of signals NCW. weight: `[in_channels, out_channels / groups, kernel_size]`."""
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: int, stride: int = 1, padding: int = 0,
+        output_padding: int = 0, dilation: int = 1, groups: int = 1, bias: bool = True, dtype: str | None = None,
+    ):  # fmt: skip
+        self.options: dict[str, Any] = {
+            "stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation,
+            "groups": groups,
+        }  # fmt: skip
+        self.weight = Parameter((in_channels, out_channels // groups, kernel_size), dtype)
+        self.bias = Parameter((out_channels,), dtype) if bias else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        return op.conv1d_transpose(x, self.weight, self.bias, **self.options)
+
+
+class GroupNorm(Module):
+    """Normalization by the mean and the variance of each group of channels."""
+
+    def __init__(
+        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, dtype: str | None = None
+    ):
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.weight = Parameter((num_channels,), dtype) if affine else None
+        self.bias = Parameter((num_channels,), dtype) if affine else None
+
+    def forward(self, x: Tensor, channel_axis: int = 1, axes: Any = None) -> Tensor:
+        return op.group_norm(x, self.num_groups, self.weight, self.bias, self.eps, channel_axis, axes)
 
 
 class Embedding(Module):

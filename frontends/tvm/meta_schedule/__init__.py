@@ -1,0 +1,23 @@
+"""Schedules that are drawn and measured: `tvm.meta_schedule`, from v0.24 on `tvm.s_tir.meta_schedule`.
+
+A space gives the schedules of a kernel: a function of users with random choices, or the default schedule. The fastest
+of those that are drawn is kept in a database.
+"""
+
+from __future__ import annotations
+
+from ..absent import report_absent
+from . import builder, database, relax_integration, runner, space_generator, tir_integration
+from .database import Database, TuningRecord, Workload
+from .relax_integration import compile_relax, tune_relax
+from .space_generator import SpaceGenerator
+from .tir_integration import compile_tir, tune_tir
+from .tuning import ExtractedTask, Profiler, TuneConfig
+
+__getattr__ = report_absent("tvm.meta_schedule")
+
+__all__ = [
+    "Database", "ExtractedTask", "Profiler", "SpaceGenerator", "TuneConfig", "TuningRecord", "Workload", "builder",
+    "compile_relax", "compile_tir", "database", "relax_integration", "runner", "space_generator", "tir_integration",
+    "tune_relax", "tune_tir",
+]  # fmt: skip

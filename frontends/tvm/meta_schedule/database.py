@@ -1,0 +1,249 @@
+"""Kernels with the schedules that were measured: `tvm.meta_schedule.database`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from ....core.errors import LoadError, OptionError
+from ....dialects.schedule import TraceOp
+from ....module import Module
+from ....schedule.trace import Trace
+from ...mlir import parse_mlir
+from ..absent import report_absent
+from ..ir.comparison import structural_hash
+from ..ir.module import IRModule, PrimFunc
+from ..target.target import Target, TargetLike
+from ..tir import Schedule
+
+__getattr__ = report_absent("tvm.meta_schedule.database")
+
+MAIN = "main"
+"""The name of the function of a workload."""
+_IGNORED = ("global_symbol", "tir.is_scheduled", "tirx.is_scheduled", "op_pattern")
+"""The attributes of functions in which equal workloads may differ."""
+
+
+def normalized(mod: Module) -> IRModule:
+    """The kernel of a module, or a kernel, as a workload: a module of one function `main`. OptionError
+    for a module of several functions."""
+    if not isinstance(mod, PrimFunc):
+        kernels = [func for _, func in IRModule(mod.op, mod.constants).items() if isinstance(func, PrimFunc)]
+        if len(kernels) != 1:
+            raise OptionError(f"a module of {len(kernels)} kernels, expected one")
+        (mod,) = kernels
+    for name in _IGNORED:
+        if name in mod.attrs:
+            mod = mod.without_attr(name)
+    return IRModule({MAIN: mod.with_attr("global_symbol", MAIN)})
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """A kernel, by its structure."""
+
+    mod: IRModule
+
+    @property
+    def shash(self) -> int:
+        """A number that is equal for equal kernels."""
+        return structural_hash(self.mod)
+
+
+@dataclass(frozen=True, eq=False)
+class TuningRecord:
+    """A schedule of a kernel. run_secs: the seconds of the measured repetitions, empty if nothing was measured."""
+
+    trace: Trace
+    workload: Workload
+    run_secs: Sequence[float] = field(default_factory=tuple[float, ...])
+    target: Target | None = None
+    args_info: Any = None
+
+    @property
+    def mean(self) -> float:
+        """The mean of the seconds, infinite without a measurement."""
+        return sum(self.run_secs) / len(self.run_secs) if self.run_secs else float("inf")
+
+    def schedule(self) -> Schedule:
+        """The kernel with the schedule."""
+        sch = Schedule(self.workload.mod, enable_check=False)
+        sch.replay(self.trace)
+        return sch
+
+
+class Database:
+    """Records of kernels in memory. `with database:` makes a database the one of `MetaScheduleApplyDatabase`."""
+
+    _entered: ClassVar[list[Database]] = []
+
+    def __init__(self, module_equality: str = "structural"):
+        """module_equality: ignored, kernels are equal by their structure."""
+        self._records: dict[int, list[TuningRecord]] = {}
+        self._workloads: dict[int, Workload] = {}
+
+    @staticmethod
+    def create(kind: Any = "json", *args: Any, **kwargs: Any) -> Database:
+        """A database in any accepted form: itself, "memory", or "json" with the arguments of `JSONDatabase`.
+        OptionError for another value."""
+        if isinstance(kind, Database):
+            return kind
+        if kind == "memory":
+            return MemoryDatabase()
+        if kind == "json":
+            return JSONDatabase(*args, **kwargs)
+        raise OptionError(f"database {kind!r}, expected a Database, 'memory' or 'json'")
+
+    @staticmethod
+    def current() -> Database | None:
+        """The database of the innermost `with`, None outside of one."""
+        return Database._entered[-1] if Database._entered else None
+
+    def __enter__(self) -> Self:
+        Database._entered.append(self)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        Database._entered.pop()
+
+    def has_workload(self, mod: Module) -> bool:
+        """Whether the database has a kernel."""
+        return Workload(normalized(mod)).shash in self._workloads
+
+    def commit_workload(self, mod: Module) -> Workload:
+        """Adds a kernel unless the database has it."""
+        workload = Workload(normalized(mod))
+        return self._workloads.setdefault(workload.shash, workload)
+
+    def commit_tuning_record(self, record: TuningRecord) -> None:
+        """Adds a record."""
+        self.commit_workload(record.workload.mod)
+        self._records.setdefault(record.workload.shash, []).append(record)
+
+    def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
+        """The fastest records of a kernel, the fastest first. Those without a measurement are last."""
+        return sorted(self._records.get(workload.shash, ()), key=lambda each: each.mean)[:top_k]
+
+    def get_all_tuning_records(self) -> list[TuningRecord]:
+        """All records."""
+        return [record for records in self._records.values() for record in records]
+
+    def __len__(self) -> int:
+        return len(self.get_all_tuning_records())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def query_tuning_record(
+        self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
+    ) -> TuningRecord | None:
+        """The fastest record of a kernel for the kind of a target, None if there is none. workload_name: ignored."""
+        kind = None if target is None else Target(target).kind
+        for record in self.get_top_k(Workload(normalized(mod)), len(self)):
+            if kind is None or record.target is None or record.target.kind == kind:
+                return record
+        return None
+
+    def query_schedule(
+        self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
+    ) -> Schedule | None:
+        """A kernel with its fastest schedule, as of `query_tuning_record`."""
+        record = self.query_tuning_record(mod, target)
+        return None if record is None else record.schedule()
+
+    def query_ir_module(
+        self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
+    ) -> IRModule | None:
+        """The module of `query_schedule`."""
+        sch = self.query_schedule(mod, target)
+        return None if sch is None else sch.mod
+
+    def query(
+        self,
+        mod: Module,
+        target: TargetLike | None = None,
+        *,
+        workload_name: str = MAIN,
+        kind: str = "schedule",
+    ) -> Any:
+        """The fastest record of a kernel as "schedule", "record" or "ir_module". OptionError for another kind."""
+        queries = {
+            "schedule": self.query_schedule,
+            "record": self.query_tuning_record,
+            "ir_module": self.query_ir_module,
+        }
+        if kind not in queries:
+            raise OptionError(f"query: kind {kind!r}, expected {', '.join(queries)}")
+        return queries[kind](mod, target)
+
+    def dump_pruned(self, destination: Database) -> None:
+        """Adds the fastest record of each kernel to another database."""
+        for workload in self._workloads.values():
+            for record in self.get_top_k(workload, 1):
+                destination.commit_tuning_record(record)
+
+
+class MemoryDatabase(Database):
+    """A database of this process."""
+
+
+class JSONDatabase(Database):
+    """A database in a file of a folder, to which records are added."""
+
+    def __init__(
+        self,
+        path_workload: str | os.PathLike[str] | None = None,
+        path_tuning_record: str | os.PathLike[str] | None = None,
+        *,
+        work_dir: str | os.PathLike[str] | None = None,
+        allow_missing: bool = True,
+        module_equality: str = "structural",
+    ):
+        """work_dir: the folder, or path_tuning_record: the file; a record has its kernel, so there is no file
+        `path_workload`. allow_missing: whether a missing file is an empty database. OptionError without a path,
+        LoadError for a file that is missing or no database."""
+        super().__init__()
+        if work_dir is None and path_tuning_record is None:
+            raise OptionError("JSONDatabase: expected work_dir or path_tuning_record")
+        self.path = Path(path_tuning_record or Path(work_dir or "") / "database_tuning_record.json")
+        if self.path.exists():
+            for line in self.path.read_text().splitlines():
+                super().commit_tuning_record(_read(line, self.path))
+        elif not allow_missing:
+            raise LoadError(f"{self.path}: there is nothing")
+
+    def commit_tuning_record(self, record: TuningRecord) -> None:
+        """Adds a record, also to the file. OSError."""
+        super().commit_tuning_record(record)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a") as file:
+            file.write(f"{_write(record)}\n")
+
+
+def _write(record: TuningRecord) -> str:
+    """A record as a line of text."""
+    program = record.workload.mod.op.clone()
+    program.body.block.add_op(record.trace.op.clone())
+    target = None if record.target is None else str(record.target)
+    return json.dumps({"program": str(program), "run_secs": list(record.run_secs), "target": target})
+
+
+def _read(line: str, path: Path) -> TuningRecord:
+    """The record of a line. LoadError for another text."""
+    try:
+        fields = json.loads(line)
+        program = parse_mlir(fields["program"])
+        (trace,) = (op for op in program.op.body.block.ops if isinstance(op, TraceOp))
+        seconds = [float(each) for each in fields["run_secs"]]
+        target = None if fields["target"] is None else Target(fields["target"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise LoadError(f"{path}: {line[:40]!r}, expected a record of a schedule: {error}") from None
+    trace.detach()
+    return TuningRecord(Trace(trace), Workload(IRModule(program.op)), seconds, target)
+
+
+__all__ = ["Database", "JSONDatabase", "MemoryDatabase", "TuningRecord", "Workload"]

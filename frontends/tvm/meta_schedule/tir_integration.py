@@ -1,0 +1,83 @@
+"""Tuning of kernels: `tvm.meta_schedule.tir_integration`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ....module import Module
+from ..absent import report_absent
+from ..ir.module import IRModule, PrimFunc
+from ..target.target import TargetLike, target_of
+from ..tir import Schedule
+from .database import Database
+from .space_generator import SpaceGenerator
+from .tuning import TuneConfig, create_runner, tune_kernel
+
+__getattr__ = report_absent("tvm.meta_schedule.tir_integration")
+
+
+def tune_tir(
+    mod: Module,
+    target: TargetLike | None = None,
+    work_dir: str | os.PathLike[str] | None = None,
+    max_trials_global: int | None = None,
+    *,
+    max_trials_per_task: int | None = None,
+    num_trials_per_iter: int = 64,
+    builder: Any = "local",
+    runner: Any = "local",
+    database: Any = None,
+    cost_model: Any = "xgb",
+    measure_callbacks: Any = "default",
+    task_scheduler: Any = "gradient",
+    space: Any = "post-order-apply",
+    strategy: Any = "evolutionary",
+    num_tuning_cores: Any = "physical",
+    seed: int | None = None,
+    module_equality: str = "structural",
+    special_space: Mapping[str, Any] | None = None,
+    post_optimization: bool | None = False,
+    config: TuneConfig | None = None,
+    task_name: str = "main",
+) -> Any:
+    """A database with measured schedules of the kernels of a module, drawn at random from a space.
+
+    work_dir: the folder of the database, without one it is in memory.  max_trials_global: the greatest number of
+    measurements, shared by the kernels; max_trials_per_task: of each.  space: a function of users
+    (`ms.space_generator.ScheduleFn`), or "post-order-apply": the default schedule, which is not measured.
+    special_space: spaces by the names of kernels, None for a kernel that is left out.  runner: "local", or a
+    `LocalRunner`.  database: a database, or "memory".  seed: of the draws.  With `config`, as until v0.10, the result
+    is the fastest schedule of the module's kernel.  Ignored are the builder and the parts of TVM's search: schedules
+    are drawn, not derived from the fastest ones.
+
+    OptionError for another space, runner or database; the errors of the space if no schedule of a kernel is legal.
+    """
+    where = target_of(target)
+    given = ("json" if work_dir is not None else "memory") if database is None else database
+    records = Database.create(given, work_dir=work_dir) if given == "json" else Database.create(given)
+    kernels = kernels_of(mod)
+    trials = max_trials_global or (config or TuneConfig()).max_trials_global
+    most = max_trials_per_task or max(1, trials // max(1, len(kernels)))
+    for name, kernel in sorted(kernels.items()):
+        chosen = (special_space or {}).get(name, space)
+        if chosen is not None:
+            tune_kernel(kernel, where, SpaceGenerator.create(chosen), most, create_runner(runner), records, seed)
+    return records if config is None else records.query_schedule(mod, where)
+
+
+def kernels_of(mod: Module) -> dict[str, PrimFunc]:
+    """The kernels of a module by name."""
+    if isinstance(mod, PrimFunc):
+        return {"main": mod}
+    functions = IRModule(mod.op, mod.constants).items()
+    return {name: func for name, func in functions if isinstance(func, PrimFunc)}
+
+
+def compile_tir(database: Database | Schedule, mod: Module, target: TargetLike | None = None) -> Schedule | None:
+    """The kernel of a module with its fastest schedule of a database, None if there is none."""
+    return database if isinstance(database, Schedule) else database.query_schedule(mod, target)
+
+
+__all__ = ["compile_tir", "tune_tir"]

@@ -1,0 +1,113 @@
+"""Draws of schedules, their measurement, and the choice of the fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from time import perf_counter
+from typing import Any, Self
+
+from ....core.errors import OptionError, StepwellError
+from ....module import Module
+from ..ir.module import IRModule
+from ..target.target import Target
+from ..tir import Schedule
+from .database import Database, TuningRecord
+from .runner import LocalRunner
+from .space_generator import SpaceGenerator
+
+_LEAST_DRAWS = 16
+"""The draws in a row that repeat known schedules after which a space counts as exhausted."""
+
+
+@dataclass(frozen=True)
+class TuneConfig:
+    """The numbers of a search, as of v0.9 and v0.10. num_trials_per_iter and the others: ignored."""
+
+    max_trials_global: int = 64
+    num_trials_per_iter: int = 64
+    max_trials_per_task: int | None = None
+    strategy: Any = "evolutionary"
+    adaptive_training: Any = None
+    search_strategy_config: Any = None
+    task_scheduler: Any = "gradient"
+    logger_config: Any = None
+
+
+@dataclass(frozen=True)
+class ExtractedTask:
+    """A kernel of a program. dispatched: its module.  weight: the number of its calls."""
+
+    task_name: str
+    mod: IRModule
+    target: Target
+    dispatched: Sequence[IRModule]
+    weight: int = 1
+
+
+def create_runner(kind: Any) -> LocalRunner:
+    """A runner in any accepted form: itself, or "local". OptionError for another value, such as a remote machine."""
+    if isinstance(kind, LocalRunner):
+        return kind
+    if kind == "local":
+        return LocalRunner()
+    raise OptionError(f"runner {kind!r}, expected 'local' or a LocalRunner: programs run on this machine")
+
+
+def tune_kernel(
+    kernel: Module, target: Target, space: SpaceGenerator, trials: int, runner: LocalRunner, database: Database,
+    seed: int | None = None,
+) -> None:  # fmt: skip
+    """Adds measured schedules of a kernel to a database.
+
+    space: of the schedules.  trials: the greatest number of measurements.  The schedule of a space without choices is
+    not measured. A draw that fails, or whose program does not compile, counts as a trial and is left out; the last
+    error is raised if all draws fail.
+    """
+    workload = database.commit_workload(kernel)
+    random = Random(seed)
+    seen: set[str] = set()
+    repeats, found = 0, False
+    failure: StepwellError | None = None
+    for _ in range(trials if space.is_random else 1):
+        try:
+            sch = space.draw(Schedule(workload.mod, seed=random.randrange(1, 2**31)), target)
+            text = str(sch.trace)
+            if text in seen:
+                repeats += 1
+                if repeats == _LEAST_DRAWS:
+                    return
+                continue
+            repeats = 0
+            seen.add(text)
+            seconds = runner.seconds(sch.mod, target) if space.is_random else []
+        except StepwellError as error:
+            failure = error
+            continue
+        found = True
+        database.commit_tuning_record(TuningRecord(sch.trace, workload, seconds, target))
+    if failure is not None and not found:
+        raise failure
+
+
+class Profiler:
+    """The seconds of a `with` statement: `profiler.get()["Total"]`."""
+
+    def __init__(self) -> None:
+        self._start = self._end = perf_counter()
+
+    def __enter__(self) -> Self:
+        self._start = self._end = perf_counter()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._end = perf_counter()
+
+    def get(self) -> dict[str, float]:
+        """The seconds by name."""
+        return {"Total": self._end - self._start}
+
+    def table(self) -> str:
+        """The seconds as a text."""
+        return "\n".join(f"{name}: {seconds:.3f} s" for name, seconds in self.get().items())

@@ -1,0 +1,13 @@
+"""Helpers of tests and courses: `tvm.relax.testing`."""
+
+from __future__ import annotations
+
+from ...absent import report_absent
+from . import nn, relay_translator, vm
+from .matmul import get_relax_matmul_module
+from .nn import *  # noqa: F403
+
+__getattr__ = report_absent("tvm.relax.testing")
+
+__all__ = ["get_relax_matmul_module", "nn", "relay_translator", "vm"]
+__all__ += nn.__all__

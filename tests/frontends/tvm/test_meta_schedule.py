@@ -1,0 +1,112 @@
+"""Schedules that are drawn and measured: `tvm.meta_schedule`."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell.core.errors import LoadError, OptionError, ScheduleError
+from stepwell.frontends.tvm import meta_schedule as ms
+from stepwell.frontends.tvm import relax, te
+from stepwell.frontends.tvm.relax.frontend import nn
+
+
+def product() -> tvm.IRModule:
+    a, b = te.placeholder((64, 64), name="A"), te.placeholder((64, 64), name="B")
+    k = te.reduce_axis((0, 64), name="k")
+    c = te.compute((64, 64), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
+    return tvm.IRModule({"main": te.create_prim_func([a, b, c])})
+
+
+def tiled(sch: tvm.tir.Schedule) -> tvm.tir.Schedule:
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    outer, inner = sch.split(j, sch.sample_perfect_tile(j, n=2))
+    sch.reorder(i, outer, k, inner)
+    return sch
+
+
+def check_multiplies(mod: Any) -> None:
+    x, y = np.random.default_rng(0).random((2, 64, 64), np.float32)
+    z = np.zeros((64, 64), "float32")
+    tvm.build(mod, "llvm")(x, y, z)
+    np.testing.assert_allclose(z, x @ y, rtol=1e-4)
+
+
+RUNNER = ms.runner.LocalRunner(evaluator_config=ms.runner.EvaluatorConfig(number=1, min_repeat_ms=0))
+
+
+def test_schedules_of_a_function_are_drawn_and_measured(tmp_path: Path) -> None:
+    space = ms.space_generator.ScheduleFn(tiled)
+    with ms.Profiler() as profiler:
+        database = ms.tune_tir(product(), "llvm", tmp_path, 4, space=space, runner=RUNNER, seed=1)
+    assert 0 < len(database) <= 4
+    assert profiler.get()["Total"] > 0
+    records = database.get_top_k(ms.Workload(ms.database.normalized(product())), 9)
+    assert [record.mean for record in records] == sorted(record.mean for record in records)
+    sch = ms.tir_integration.compile_tir(database, product(), "llvm")
+    assert str(sch.trace) == str(records[0].trace)
+    assert "sample_perfect_tile" in str(sch.trace)
+    check_multiplies(sch.mod)
+    again = ms.database.JSONDatabase(work_dir=tmp_path)
+    assert len(again) == len(database)
+    assert str(again.query(product(), "llvm").mod) == str(sch.mod)
+    assert again.query(product(), "cuda") is None
+    (tmp_path / "database_tuning_record.json").write_text("{}\n")
+    with pytest.raises(LoadError, match="expected a record of a schedule"):
+        ms.database.JSONDatabase(work_dir=tmp_path)
+
+
+def test_without_a_function_the_default_schedule_is_kept() -> None:
+    sch = ms.tune_tir(product(), "llvm", config=ms.TuneConfig(max_trials_global=2))
+    assert len(sch.trace) > 2
+    check_multiplies(sch.mod)
+    database = ms.tune_tir(product()["main"], "cuda", None, 1)
+    assert "threadIdx.x" in database.query_ir_module(product()).script()
+
+
+def test_draws_that_are_illegal_are_left_out() -> None:
+    def wrong(sch: tvm.tir.Schedule) -> None:
+        sch.parallel(sch.get_loops("C")[2])
+
+    with pytest.raises(ScheduleError, match="cannot run parallel"):
+        ms.tune_tir(product(), "llvm", None, 2, space=wrong, runner=RUNNER)
+    with pytest.raises(OptionError, match="space 3, expected 'post-order-apply'"):
+        ms.tune_tir(product(), "llvm", None, 2, space=3)
+    with pytest.raises(OptionError, match="programs run on this machine"):
+        ms.tune_tir(product(), "llvm", None, 2, runner="rpc")
+
+
+class Model(nn.Module):
+    def __init__(self) -> None:
+        self.fc = nn.Linear(64, 128)
+
+    def forward(self, x: Any) -> Any:
+        return nn.op.relu(self.fc(x))
+
+
+def test_kernels_of_programs_are_tuned(tmp_path: Path) -> None:
+    mod, _ = Model().export_tvm({"forward": {"x": nn.spec.Tensor((32, 64))}})
+    tasks = ms.relax_integration.extract_tasks(mod, "llvm")
+    assert tasks
+    with tvm.target.Target("llvm"):
+        tuned = tvm.transform.Sequential(
+            [
+                relax.get_pipeline("zero"),
+                relax.transform.MetaScheduleTuneTIR(tmp_path, 4),
+                relax.transform.MetaScheduleTuneIRMod({}, tmp_path / "all", 4, op_names=["nothing"]),
+                relax.transform.MetaScheduleApplyDatabase(tmp_path),
+            ]
+        )(mod)
+    kernels = [func for _, func in tuned.items() if isinstance(func, tvm.ir.PrimFunc)]
+    assert all(func.attrs["tir.is_scheduled"] for func in kernels)
+    assert not (tmp_path / "all").exists()
+    x, w, b = (np.random.default_rng(0).random(shape, np.float32) for shape in ((32, 64), (128, 64), (128,)))
+    database = ms.tune_relax(mod, {}, "llvm", tmp_path / "more", 4)
+    for built in (relax.build(tuned, "llvm", params={}), ms.compile_relax(database, mod, "llvm")):
+        result = relax.VirtualMachine(built, tvm.cpu())["forward"](x, w, b)
+        np.testing.assert_allclose(result.numpy(), x @ w.T + b, rtol=1e-4)
+    with pytest.raises(OptionError, match="expected work_dir or `with database:`"):
+        relax.transform.MetaScheduleApplyDatabase()(mod)
