@@ -31,7 +31,7 @@ from ..rewriting.nest import (
     move_before,
     move_to_end,
     renew_accesses,
-    replace_by_sum,
+    replace_variable,
     set_axes,
     set_predicate,
     simplify_indices,
@@ -244,7 +244,9 @@ def _replace_axes(
     analyzer = Analyzer(through_lets=False)
     sums = invert_layout(analyzer, layout, [Lin.of(variable) for variable in added])
     for variable, low, total in zip(old, lows, sums, strict=True):
-        replace_by_sum(analyzer, variable, low + total)
+        replace_variable(
+            variable, lambda builder, old=variable, new=low + total: export(analyzer, new, builder, old.type)
+        )
     for variable in old:
         body.erase_arg(variable)
     set_axes(block, axes)
