@@ -16,7 +16,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import BoundMap, TransformBlockLayoutOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, TirBuilder
 from ...dialects.tir.operands import set_operands
-from ...dialects.tir.tree import erase_if_dead, erase_statement
+from ...dialects.tir.tree import erase_if_dead, erase_statement, with_expressions
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import require_block, type_of_sums
@@ -35,7 +35,6 @@ from ..rewriting.nest import (
     set_axes,
     set_predicate,
     simplify_indices,
-    with_expressions,
 )
 from ..state import State, applies
 from .layout import Layout, new_layout
