@@ -56,7 +56,7 @@ def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue, analyzer: Anal
 
 
 def _is_written_first(accesses: Sequence[_Access], rank: int) -> bool:
-    """Whether preceding statements, in the same iterations of the common loops, write every element that is read.
+    """Whether preceding statements, in the same iterations of their common loops, write every element that is read.
 
     This is sufficient and the usual case: isl decides it much faster than the lexicographic order of all times.
     """
@@ -68,15 +68,14 @@ def _is_written_first(accesses: Sequence[_Access], rank: int) -> bool:
         return False
     positions = [a.time[shared].max_val().to_python() for a in accesses]
     relations = [a.relation(shared, shared) for a in accesses]
-    for access, position, read in zip(accesses, positions, relations, strict=True):
-        if not access.is_write:
-            writes = [
-                relation
-                for other, at, relation in zip(accesses, positions, relations, strict=True)
-                if other.is_write and at < position
-            ]
-            if not read.is_subset(_relation(writes, shared, rank)):
-                return False
+    written = _relation([], shared, rank)
+    for position in sorted(set(positions)):
+        here = [n for n, at in enumerate(positions) if at == position]
+        rest = [accesses[n] for n in here if accesses[n].is_write or not relations[n].is_subset(written)]
+        if any(not a.is_write for a in rest) and (len(rest) == len(accesses) or not _is_written_first(rest, rank)):
+            return False
+        for n in here:
+            written = written.union(relations[n]) if accesses[n].is_write else written
     return True
 
 

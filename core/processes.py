@@ -24,6 +24,8 @@ Work: TypeAlias = Callable[[Iterable[int]], Iterator[tuple[int, T]]]
 
 _NUMBER = 4
 """The bytes of a number in the queue. All reads have this size, so that each has one number."""
+_GARBAGE = 1_000_000
+"""The number of objects after which a child process searches for reference cycles: some 100 MB, which its end frees."""
 MOST_ITEMS = 1024
 """The number of items whose numbers fit into the smallest buffer of a pipe, 4096 bytes."""
 
@@ -168,6 +170,7 @@ def _run_child(work: Work[T], queue: _Queue, file: IO[bytes], parent: int, mask:
         _reset_signals()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         gc.freeze()  # the objects of the parent stay shared pages
+        gc.set_threshold(_GARBAGE)
         for result in work(_while_parent_lives(queue, parent)):
             pickle.dump(result, file, pickle.HIGHEST_PROTOCOL)
             file.flush()

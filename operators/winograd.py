@@ -94,14 +94,14 @@ def _weight_reference(weight: Array, tile_size: int) -> Array:
     matrix = _array(transforms(tile_size).weight)
     channels, inputs = weight.shape[:2]
     blocks = -(-channels // LANES)
-    padded = np.pad(weight, [(0, blocks * LANES - channels), (0, 0), (0, 0), (0, 0)])
-    packed = padded.reshape(blocks, LANES, inputs, TAPS * TAPS).transpose(3, 0, 2, 1).astype("float64")
+    padded = np.pad(weight, [(0, blocks * LANES - channels), (0, 0), (0, 0), (0, 0)]) if channels % LANES else weight
+    packed = np.ascontiguousarray(padded.reshape(blocks, LANES, inputs, TAPS * TAPS).transpose(3, 0, 2, 1))
     values = np.empty((len(matrix), len(matrix), *packed.shape[1:]), weight.dtype)
     points, taps = values.reshape(len(matrix) ** 2, -1), packed.reshape(TAPS * TAPS, -1)
     products = np.kron(matrix, matrix)
     for start in range(0, taps.shape[1], _CACHED):
         part = slice(start, start + _CACHED)
-        _transform_weights(points[:, part], taps[:, part], products)
+        _transform_weights(points[:, part], taps[:, part].astype("float64"), products)
     return values
 
 

@@ -55,7 +55,7 @@ _PLACES = 32
 """The number of blocks that a module keeps."""
 
 _TAKE_TEXT = f"""\
-define internal noalias ptr @{_TAKE}(i64 %size, i64 %alignment) noinline nounwind {{
+define internal noalias ptr @{_TAKE}(i64 %size, i64 %alignment) noinline nounwind minsize optsize {{
   br label %look
 look:
   %n = phi i64 [ 0, %0 ], [ %n.next, %next ]
@@ -112,7 +112,7 @@ end:
 }}"""
 
 _HAND_BACK_TEXT = f"""\
-define internal void @{_HAND_BACK}(ptr %block) noinline nounwind {{
+define internal void @{_HAND_BACK}(ptr %block) noinline nounwind minsize optsize {{
   %none = icmp eq ptr %block, null
   br i1 %none, label %end, label %look
 look:

@@ -341,6 +341,11 @@ def expressions_before(op: Operation) -> list[Operation]:
     return ops[::-1]
 
 
+def with_expressions(op: Operation) -> list[Operation]:
+    """A statement, and before it the expression ops that are computed for it, in order."""
+    return [*expressions_before(op), op]
+
+
 def insertion_point_before(op: Operation) -> InsertPoint:
     """The insertion point before a statement and the expressions computed for it."""
-    return InsertPoint.before([*expressions_before(op), op][0])
+    return InsertPoint.before(with_expressions(op)[0])

@@ -8,9 +8,10 @@ from xdsl.ir import Operation
 from ...core.errors import ScheduleError
 from ...dialects.schedule import AddUnitLoopOp, ReorderBlockIterVarOp
 from ...dialects.tir import BlockOp, ForOp, FuncOp
+from ...dialects.tir.tree import with_expressions
 from ..handles import BlockLike, LoopRV
 from ..recorder import Recorder
-from ..rewriting.nest import make_loop, set_axes, with_expressions
+from ..rewriting.nest import make_loop, set_axes
 from ..state import State, applies
 
 

@@ -16,7 +16,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import BoundMap, TransformBlockLayoutOp
 from ...dialects.tir import Axis, BlockOp, ForOp, FuncOp, TirBuilder
 from ...dialects.tir.operands import set_operands
-from ...dialects.tir.tree import erase_if_dead, erase_statement
+from ...dialects.tir.tree import erase_if_dead, erase_statement, with_expressions
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import require_block, type_of_sums
@@ -31,11 +31,10 @@ from ..rewriting.nest import (
     move_before,
     move_to_end,
     renew_accesses,
-    replace_by_sum,
+    replace_variable,
     set_axes,
     set_predicate,
     simplify_indices,
-    with_expressions,
 )
 from ..state import State, applies
 from .layout import Layout, new_layout
@@ -244,7 +243,9 @@ def _replace_axes(
     analyzer = Analyzer(through_lets=False)
     sums = invert_layout(analyzer, layout, [Lin.of(variable) for variable in added])
     for variable, low, total in zip(old, lows, sums, strict=True):
-        replace_by_sum(analyzer, variable, low + total)
+        replace_variable(
+            variable, lambda builder, old=variable, new=low + total: export(analyzer, new, builder, old.type)
+        )
     for variable in old:
         body.erase_arg(variable)
     set_axes(block, axes)

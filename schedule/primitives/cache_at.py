@@ -27,7 +27,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import CacheInplaceOp, ReadAtOp, WriteAtOp
 from ...dialects.tir import AccessOp, Axis, BlockOp, BufferDataOp, ForOp, FuncOp, StoreOp, scope_of
 from ...dialects.tir.copying import copy_bound
-from ...dialects.tir.tree import captured_operands, erase_statement, treeify
+from ...dialects.tir.tree import captured_operands, erase_statement, treeify, with_expressions
 from ..handles import BlockLike, BlockRV, LoopRV
 from ..rewriting.caching import Cache, reads_in, require_one_name, threads_sharing, touched_region
 from ..rewriting.copies import (
@@ -49,7 +49,6 @@ from ..rewriting.nest import (
     replace_by_sum,
     set_annotation,
     simplify_indices,
-    with_expressions,
 )
 from ..rewriting.reindexing import is_always_run
 from ..state import State, applies

@@ -19,12 +19,12 @@ from ...dialects.tir import AccessOp, AllocBufferOp, Axis, BlockOp, ForOp, FuncO
 from ...dialects.tir.base import memory_space
 from ...dialects.tir.builder import is_speculatable
 from ...dialects.tir.copying import copy_expression
-from ...dialects.tir.tree import erase_if_dead, is_expression_op
+from ...dialects.tir.tree import erase_if_dead, is_expression_op, with_expressions
 from ..handles import BlockLike, BlockRV
 from ..recorder import Recorder
 from ..rewriting.copies import index_type, require_block
 from ..rewriting.gaps import Gap, body_start, scope_start
-from ..rewriting.nest import export_mixed, function_of, make_loop, with_expressions
+from ..rewriting.nest import export_mixed, function_of, make_loop
 from ..state import State, applies
 from .annotations import require_memory
 

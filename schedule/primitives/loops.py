@@ -17,7 +17,14 @@ from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.schedule import INFERRED, FuseOp, ReorderOp, SplitOp
 from ...dialects.tir import ForOp, TirBuilder
-from ...dialects.tir.tree import erase_if_dead, erase_statement, is_expression_op, is_pure_expression, treeify
+from ...dialects.tir.tree import (
+    erase_if_dead,
+    erase_statement,
+    is_expression_op,
+    is_pure_expression,
+    treeify,
+    with_expressions,
+)
 from ..concurrency import require_concurrent_loops
 from ..handles import ExprRV, LoopRV
 from ..legality import allows_any_order
@@ -30,7 +37,6 @@ from ..rewriting.nest import (
     move_body,
     replace_by_sum,
     simplify_blocks,
-    with_expressions,
 )
 from ..state import State, applies
 

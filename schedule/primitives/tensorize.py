@@ -21,12 +21,12 @@ from ...dialects.tir import (
     SymbolOp,
     scope_of,
 )
-from ...dialects.tir.tree import treeify
+from ...dialects.tir.tree import treeify, with_expressions
 from ..handles import BlockLike, LoopRV
 from ..intrinsics import TensorIntrin, body_of, buffers_of, init_of, tensor_intrin
 from ..recorder import Recorder
 from ..rewriting.matching import match_intrinsic
-from ..rewriting.nest import function_of, with_expressions
+from ..rewriting.nest import function_of
 from ..state import State, applies
 from .blockize import blockize
 

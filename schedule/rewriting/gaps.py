@@ -16,7 +16,8 @@ from ...analysis.scopes import (
     statements,
 )
 from ...dialects.tir import BlockOp, FuncOp, InitOp, TirBuilder
-from .nest import builder_before_expressions, with_expressions
+from ...dialects.tir.tree import with_expressions
+from .nest import builder_before_expressions
 
 
 @dataclass(frozen=True)

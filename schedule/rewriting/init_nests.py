@@ -22,8 +22,8 @@ from ...core.errors import PassError, ScheduleError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, IfOp, InitOp, LoadOp, MatchRegionOp, Mixed, TirBuilder
 from ...dialects.tir.copying import copy_bound, copy_expression
-from ...dialects.tir.tree import captured_operands, erase_if_dead, erase_statement
-from .nest import builder_before_expressions, conjuncts, simplify_blocks, with_expressions
+from ...dialects.tir.tree import captured_operands, erase_if_dead, erase_statement, with_expressions
+from .nest import builder_before_expressions, conjuncts, simplify_blocks
 from .rebuild import emit_bound
 
 

@@ -26,7 +26,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import BoundMap
 from ...dialects.text.names import source_name
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, FuncOp, InitOp, LoadOp, StoreOp, TirBuilder
-from ...dialects.tir.tree import captured_operands, erase_statement, is_expression_op
+from ...dialects.tir.tree import captured_operands, erase_statement, is_expression_op, with_expressions
 from .copies import sum_type, type_of_sums
 from .gaps import gap_beside
 from .index_maps import PadValue, apply_map
@@ -40,7 +40,6 @@ from .nest import (
     set_axes,
     simplify_blocks,
     simplify_indices,
-    with_expressions,
 )
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ...analysis.regions import IndexRange
 from ...analysis.scopes import ancestors, child_towards, enclosing_scope, lowest_common_ancestor
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, TirBuilder
-from ...dialects.tir.tree import captured_operands, erase_if_dead
+from ...dialects.tir.tree import captured_operands, erase_if_dead, with_expressions
 from ..state import State
 from .gaps import Gap
 from .instances import AxisCondition, Condition, conditions_on_axes, runs_same_instances
@@ -23,7 +23,6 @@ from .nest import (
     make_loop,
     set_predicate,
     simplify_blocks,
-    with_expressions,
 )
 
 

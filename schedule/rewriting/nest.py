@@ -47,10 +47,10 @@ from ...dialects.tir.static import make_static
 from ...dialects.tir.tree import (
     erase_if_dead,
     erase_statement,
-    expressions_before,
     has_effect,
     is_expression_op,
     treeify,
+    with_expressions,
 )
 
 # Statements and their expressions
@@ -59,11 +59,6 @@ from ...dialects.tir.tree import (
 def builder_before(op: Operation) -> TirBuilder:
     """A builder that inserts directly before an op: before a statement, after the expressions computed for it."""
     return TirBuilder(InsertPoint.before(op), op.location)
-
-
-def with_expressions(op: Operation) -> list[Operation]:
-    """A statement, and before it the expression ops that are computed for it, in order."""
-    return [*expressions_before(op), op]
 
 
 def builder_before_expressions(op: Operation) -> TirBuilder:

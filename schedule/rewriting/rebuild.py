@@ -10,8 +10,8 @@ from ...analysis.index import Analyzer, Lin
 from ...core.dtypes import dtype_of
 from ...dialects.tir import Axis, BlockOp, ForOp, Mixed, TirBuilder
 from ...dialects.tir.copying import copy_expression
-from ...dialects.tir.tree import erase_if_dead
-from .nest import replace_by_sum, set_axes, with_expressions
+from ...dialects.tir.tree import erase_if_dead, with_expressions
+from .nest import replace_by_sum, set_axes
 
 
 def emit_bound(value: Mixed, type: Attribute, builder: TirBuilder) -> SSAValue:

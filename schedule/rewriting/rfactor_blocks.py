@@ -37,7 +37,7 @@ from ...dialects.tir import (
 from ...dialects.tir.copying import copy_bound, copy_expression
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.static import known_constant
-from ...dialects.tir.tree import erase_if_dead, erase_statement
+from ...dialects.tir.tree import erase_if_dead, erase_statement, with_expressions
 from .nest import (
     add_predicate,
     builder_before,
@@ -47,7 +47,6 @@ from .nest import (
     renew_accesses,
     replace_variable,
     simplify_blocks,
-    with_expressions,
 )
 from .rebuild import emit_bound, move_body_out, rebind_axes
 

@@ -6,9 +6,9 @@ from xdsl.ir import Operation
 
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, FuncOp, MatchBufferOp, ReturnOp, SymbolOp
+from ...dialects.tir.tree import with_expressions
 from ..primitives.queries import ROOT_BLOCK
 from ..state import State
-from .nest import with_expressions
 
 
 def wrap_root(state: State, func: FuncOp) -> BlockOp:

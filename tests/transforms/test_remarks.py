@@ -103,6 +103,18 @@ def transpose(A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 5), "float32")):
         ],
     ),
     (
+        "tir-merge-kernels{least-shared=4}",
+        "\n".join(
+            FILL.format(name=name, n=4, m=8)
+            + f"    for k in range(4):\n        A[k, 0] = A[k, 1]\n    for k in range(4):\n        A[k, 0] = {value}\n"
+            for name, value in (("one", "T.float32(1)"), ("two", "A[k, 2]"))
+        ),
+        [
+            "2:5: applied: one is one.merged with the variant 0",
+            "14:5: applied: two is one.merged with the variant 1",
+        ],
+    ),
+    (
         "tir-unroll-loops{max-extent=8}",
         """\
 @T.prim_func

@@ -8,7 +8,7 @@ are in one part, too. The division depends on the program alone.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import func
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...analysis.similar_functions import families
+from ...analysis.variants import variants
 from ...core.walking import find_ops
 from ...dialects.attributes import DISJOINT_VERSION, ELSEWHERE, GRAPH_KERNEL, READ_ONLY, is_true
 from ...dialects.tir import AccessOp, CallExternOp, CallOp, FuncOp, LoadOp, MatchBufferOp
@@ -63,7 +64,7 @@ def divide(mod: Module) -> list[Part]:
         return whole
     callees = {name: _callees(op, functions) for name, op in functions.items()}
     kernels = [name for name, op in functions.items() if _is_kernel(op) and not callees[name]]
-    similar = [[op.sym_name.data for op in each.functions] for each in families(functions[name] for name in kernels)]
+    similar = [[op.sym_name.data for op in group] for group in _similar([functions[name] for name in kernels])]
     merged = {name for _, *others in similar for name in others}
     weights = {name: _weight(op) // (_SIMILAR_WEIGHT if name in merged else 1) for name, op in functions.items()}
     components = _components(callees, similar, set(kernels))
@@ -97,6 +98,12 @@ def _is_kernel(function: FuncOp) -> bool:
     return function.private is None and is_true(function.attr(GRAPH_KERNEL))
 
 
+def _similar(kernels: Sequence[FuncOp]) -> Iterator[Sequence[FuncOp]]:
+    """The groups of kernels that `tir-merge-kernels` may merge; a kernel may be in several."""
+    yield from (each.functions for each in families(kernels))
+    yield from ([each.function for each in group] for group in variants(kernels))
+
+
 def _groups(components: Sequence[_Group]) -> list[_Group]:
     """Consecutive components in groups of at least a weight, except for the last, in order."""
     least = max(PART_WEIGHT, sum(each.weight for each in components) // MOST_PARTS)
@@ -122,18 +129,15 @@ def _callees(function: FuncOp, functions: Mapping[str, FuncOp]) -> list[str]:
 def _components(
     callees: Mapping[str, Sequence[str]], similar: Iterable[Sequence[str]], separable: Container[str]
 ) -> list[list[str]]:
-    """The names of functions that call each other or are similar, in the order of the program. similar: families of
+    """The names of functions that call each other or are similar, in the order of the program. similar: groups of
     functions that `tir-merge-kernels` may merge.  separable: the functions whose callers may be elsewhere."""
     components = {name: [name] for name in callees}
-    for family in similar:
-        component = list(family)
-        components.update(dict.fromkeys(family, component))
-    for name in callees:
-        for callee in callees[name]:
-            caller, called = components[name], components[callee]
-            if called is not caller and callee not in separable:
-                caller += called
-                components.update(dict.fromkeys(called, caller))
+    calls = [(name, callee) for name in callees for callee in callees[name] if callee not in separable]
+    for one, other in (*calls, *((first, each) for first, *others in similar for each in others)):
+        joined, added = components[one], components[other]
+        if added is not joined:
+            joined += added
+            components.update(dict.fromkeys(added, joined))
     order = {name: n for n, name in enumerate(callees)}
     unique = {id(each): sorted(each, key=order.__getitem__) for each in components.values()}
     return list(unique.values())

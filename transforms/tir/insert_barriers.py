@@ -43,8 +43,14 @@ from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
 from ...dialects.tir import CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, LetOp, LoadOp, TirBuilder
-from ...dialects.tir.tree import expressions_before, has_effect, insertion_point_before, is_expression_op, treeify
-from ...schedule.rewriting.nest import with_expressions
+from ...dialects.tir.tree import (
+    expressions_before,
+    has_effect,
+    insertion_point_before,
+    is_expression_op,
+    treeify,
+    with_expressions,
+)
 from .launch_ops import launch_extents
 
 

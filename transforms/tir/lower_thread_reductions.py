@@ -27,9 +27,9 @@ from ...analysis.threads.shuffles import shuffle_down
 from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, StoreOp, TirBuilder, memory_space
 from ...dialects.tir.operands import redirect_access
-from ...dialects.tir.tree import treeify
+from ...dialects.tir.tree import treeify, with_expressions
 from ...schedule.rewriting.init_nests import InitPlan, build_init_nest, plan_result
-from ...schedule.rewriting.nest import builder_before_expressions, function_of, renew_accesses, with_expressions
+from ...schedule.rewriting.nest import builder_before_expressions, function_of, renew_accesses
 from .pointers import replace_pointers
 
 Values: TypeAlias = Mapping[SSAValue, SSAValue]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, SymbolRefAttr, i32
@@ -21,6 +21,7 @@ from ...analysis.similar_functions import (
     families,
 )
 from ...analysis.unscheduled import is_graph_kernel
+from ...analysis.variants import LEAST_SHARED, variants
 from ...core.dtypes import dtype_of
 from ...core.identifiers import fresh_name
 from ...core.remarks import PassRemarks
@@ -31,19 +32,28 @@ from ...dialects.tir.base import scope_of, split_mixed
 from ...dialects.tir.operands import set_operands
 from ...schedule.rewriting.nest import set_axes
 from .kernel_calls import calling_region
+from .kernel_variants import merge_variants
 
 MERGED = ".merged"
 """The end of the name of a function that computes several kernels, after the name of the first of them."""
 _remarks = PassRemarks("tir-merge-kernels")
 
 
+@dataclass(frozen=True)
 class TirMergeKernelsPass(ModulePass):
-    """Merges kernels of graphs that are equal but for a number into one function, which is lowered and compiled once:
-    convolutions with 1 by 1 windows of a growing number of input channels, for instance.
+    """Merges kernels of graphs that are equal but for a number or a statement into one function, which is lowered and
+    compiled once: convolutions with 1 by 1 windows of a growing number of input channels, for instance, or convolutions
+    by Winograd's algorithm with and without a sum after them.
 
     The number is an extent, 16 at least, of dimensions of parameters, of loops that are neither unrolled nor
     vectorized, of axes, and of declared regions. The function `FIRST.merged` has it as its last parameter. Names and
     parameters of public kernels stay: they call the function. Private functions are erased, and their callers call it.
+
+    The statement is directly in the kernel, or in loops that contain loops only and are neither unrolled nor
+    vectorized. The function `FIRST.merged` has the parameters of all kernels, and last the number of the kernel whose
+    statement it executes. Kernels that are private stay.
+
+    least-shared: the least number of operations that kernels which differ in a statement have in common.
 
     Before
         tir.func @add("A" %A: memref<64x48xf32>) attrs {relay.kernel = true} {
@@ -71,6 +81,8 @@ class TirMergeKernelsPass(ModulePass):
 
     name = "tir-merge-kernels"
 
+    least_shared: int = LEAST_SHARED
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = [func for func in op.body.block.ops if isinstance(func, FuncOp) and _may_be_merged(func)]
         if _remarks.are_collected:
@@ -79,7 +91,19 @@ class TirMergeKernelsPass(ModulePass):
         if found:
             names, calls = symbols_of(op), _calls(op)
             for family in found:
-                _merge(family, fresh_name(f"{family.functions[0].sym_name.data}{MERGED}", names), calls)
+                _merge(family, _merged_name(family.functions[0], names), calls)
+        merged = {func for family in found for func in family.functions}
+        others = (func for func in kernels if func not in merged and func.private is None)
+        for group in variants(others, self.least_shared):
+            name = _merged_name(group[0].function, symbols_of(op))
+            for number, each in enumerate(group if merge_variants(group, name) else ()):
+                func = each.function
+                _remarks.applied(func, lambda f=func, n=number: f"{f.sym_name.data} is {name} with the variant {n}")
+
+
+def _merged_name(func: FuncOp, taken: set[str]) -> str:
+    """The name of the function that computes a kernel and others; adds it to `taken`."""
+    return fresh_name(f"{func.sym_name.data}{MERGED}", taken)
 
 
 def _may_be_merged(func: FuncOp) -> bool:

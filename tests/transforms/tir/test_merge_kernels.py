@@ -1,5 +1,7 @@
 """Kernels that are merged into one function, and what they compute."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -103,6 +105,125 @@ def test_extents_that_are_equal_by_chance_are_told_apart_by_other_kernels() -> N
     assert list(merged(module)) == ["a.merged"]
     for target in ("python", "llvm"):
         check_computes_the_same(module, apply_passes(module, "tir-merge-kernels"), target=target)
+
+
+SUMS = """\
+@T.prim_func
+def {name}({parameters}):
+    T.func_attr({{"relay.kernel": True}})
+    S = T.alloc_buffer((2, 16), "int32")
+    R = T.alloc_buffer((2, 16), "int32")
+    for n in range(2):
+        for i in range(16):
+            with T.block("S"):
+                vn, vi = T.axis.remap("SS", [n, i])
+                S[vn, vi] = {sum}
+{loop} range(16):
+            with T.block("R"):
+                vn, vi = T.axis.remap("SS", [n, i])
+                R[vn, vi] = {last}
+{loop} T.{kind}(16):
+            with T.block("C"):
+                vn, vi = T.axis.remap("SS", [n, i])
+                C[vn, vi] = {result}
+"""
+
+
+VARIANTS = "tir-merge-kernels{least-shared=50}"
+BUFFER = {"A": (2, 24), "B": (2, 16), "C": (2, 16), "D": (16,)}
+
+
+def sums(
+    name: str, result: str = "R[vn, vi]", last: str = "S[vn, vi] * 2", nested: bool = True, kind: str = "serial",
+    factor: int = 3, terms: int = 12, dtypes: dict[str, str] | None = None,
+) -> str:  # fmt: skip
+    """A kernel of sums of elements, of a result of each, and of a copy. nested: whether one loop is around all."""
+    buffers = ["A", *(each for each in "BD" if f"{each}[" in result), "C"]
+    parameters = ", ".join(
+        f'{each}: T.Buffer({BUFFER[each]}, "{(dtypes or {}).get(each, "int32")}")' for each in buffers
+    )
+    total = " + ".join(f"A[vn, (vi * {factor} + {k}) % 24]" for k in range(terms))
+    loop = "        for i in" if nested else "    for n in range(2):\n        for i in"
+    return SUMS.format(name=name, parameters=parameters, sum=total, last=last, loop=loop, kind=kind, result=result)
+
+
+@pytest.mark.parametrize("nested", [True, False])
+@pytest.mark.parametrize("target", ["python", "llvm"])
+def test_kernels_that_differ_in_a_statement_are_one_function(nested: bool, target: str) -> None:
+    module = parse_tvmscript(
+        sums("a", nested=nested)
+        + sums("b", "R[vn, vi] + B[vn, vi]", nested=nested)
+        + sums("c", "S[vn, vi] - D[vi] + B[vn, vi]", nested=nested)
+    )
+    after = apply_passes(module, VARIANTS)
+    ((_, func),) = merged(module, VARIANTS).items()
+    assert [name.data for name in func.param_names] == ["A", "C", "B", "D", "variant"]
+    assert [op.name for op in func.walk()].count("tir.if") == 2
+    assert str(func).count('"S"') == 2, "one allocation and one block"
+    loops = [op for op in func.body.block.ops if op.name == "tir.for"]
+    assert len(loops) == (1 if nested else 2), "the branch is in the loop around the statements"
+    assert_uses_are_attached(after)
+    after.verify()
+    check_computes_the_same(module, after, target=target)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        pytest.param({}, {}, id="equal kernels"),
+        pytest.param({}, {"result": "-R[vn, vi]", "last": "S[vn, vi] * 3"}, id="two statements"),
+        pytest.param({}, {"factor": 5}, id="the larger part"),
+        pytest.param({}, {"result": "R[vn, vi] + B[vn, vi]", "nested": False}, id="loops besides"),
+        pytest.param(
+            {}, {"result": "R[vn, vi] + T.Cast('int32', B[vn, vi])", "dtypes": {"B": "int8"}}, id="nothing to pass"
+        ),
+    ],
+)
+def test_kernels_that_differ_otherwise_stay(first: dict[str, Any], second: dict[str, Any]) -> None:
+    module = parse_tvmscript(sums("a", **first) + sums("b", **second))
+    before = str(module)
+    assert str(apply_passes(module, VARIANTS)) == before
+
+
+def test_statements_in_registers_stay_together() -> None:
+    module = parse_tvmscript(sums("a", kind="unroll") + sums("b", "R[vn, vi] + B[vn, vi]", kind="unroll"))
+    assert merged(module, VARIANTS) == {}, "the branch would be between loops whose elements are in registers"
+
+
+def test_convolutions_by_winograds_algorithm_share_their_sums() -> None:
+    x, y = (relay.var(name, shape=(1, 16, 8, 8)) for name in "xy")
+    weight = relay.var("w", shape=(6, 6, 1, 16, 16))
+    sums = [relay.nn.conv2d_winograd(each, weight, channels=16, padding=1) for each in (x, y)]
+    results = relay.Tuple([relay.nn.relu(sums[0]), relay.nn.relu(sums[1] + x)])
+    module = kernels(relay.module(relay.Function([x, y, weight], results)))
+    ((_, func),) = merged(module, f"{SCHEDULES},tir-merge-kernels").items()
+    assert [op.name for op in func.walk()].count("tir.if") == 1
+    check_computes_the_same(module, apply_passes(module, f"{SCHEDULES},tir-merge-kernels"), target="llvm")
+
+
+def test_kernels_that_differ_in_a_statement_are_in_one_part_of_a_program() -> None:
+    results = ["R[vn, vi]", "-R[vn, vi]"]
+    text = "".join(sums(f"f{n}", results[n % 2], factor=3 + n // 2, terms=40) for n in range(4))
+    parts = lower_to_parts(parse_tvmscript(text))
+    assert [list(part.module.functions) for part in parts] == [["f0", "f1"], ["f2", "f3"]]
+
+
+RESULTS = st.sampled_from(["R[vn, vi]", "R[vn, vi] + B[vn, vi]", "S[vn, vi] * D[vi]", "T.max(R[vn, vi], B[vn, vi])"])
+
+
+@settings(max_examples=4)
+@given(
+    results=st.lists(RESULTS, min_size=2, max_size=4),
+    nested=st.booleans(),
+    lasts=st.lists(st.sampled_from(["S[vn, vi] * 2", "S[vn, vi] + vi"]), min_size=4, max_size=4),
+    schedules=st.booleans(),
+)
+def test_random_variants_compute_the_same(results: list[str], nested: bool, lasts: list[str], schedules: bool) -> None:
+    texts = [sums(f"f{n}", result, last, nested) for n, (result, last) in enumerate(zip(results, lasts, strict=False))]
+    module = parse_tvmscript("".join(texts))
+    after = apply_passes(module, f"{SCHEDULES},{VARIANTS}" if schedules else VARIANTS)
+    assert_uses_are_attached(after)
+    check_computes_the_same(module, after, target="llvm")
 
 
 EXTENTS = st.sampled_from([3, 16, 17, 24, 32])
