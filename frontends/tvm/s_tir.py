@@ -2,8 +2,8 @@
 
 from . import dlight
 from .absent import report_absent
-from .tir import Schedule, ScheduleError, analysis, transform
+from .tir import Schedule, ScheduleError, TensorIntrin, analysis, tensor_intrin, transform
 
 __getattr__ = report_absent("tvm.s_tir")
 
-__all__ = ["Schedule", "ScheduleError", "analysis", "dlight", "transform"]
+__all__ = ["Schedule", "ScheduleError", "TensorIntrin", "analysis", "dlight", "tensor_intrin", "transform"]
