@@ -48,8 +48,8 @@ CUDA_EXPRESSION = "stepwell.cuda_expression"
 first argument."""
 
 MATRIX_OPERATION = "stepwell.matrix_operation"
-"""On a declaration: the operation of a warp on fragments that it is: the name of the builtin of `tir`, and the layout of
-a matrix in memory."""
+"""On a declaration: the operation of a warp on fragments that it is: the name of the builtin of `tir`, and the layout
+of a matrix in memory."""
 FRAGMENT_TYPE = "stepwell.fragment"
 """On an allocation of fragments: the shape of the product, and the layout of a factor."""
 

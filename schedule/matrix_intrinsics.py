@@ -61,8 +61,10 @@ def matrix_intrinsic(name: str) -> Functions | None:
             return load_intrinsic(shape, dtype, scope, words["factor"] == "b", is_transposed)
         if builtin == FILL:
             return fill_intrinsic(shape, dtype)
-        return store_intrinsic(shape, dtype, scope) if sums is None else multiply_intrinsic(
-            shape, dtype, sums, is_transposed
+        return (
+            store_intrinsic(shape, dtype, scope)
+            if sums is None
+            else multiply_intrinsic(shape, dtype, sums, is_transposed)
         )
     return None
 
@@ -77,7 +79,7 @@ def load_intrinsic(shape: Shape, dtype: str, scope: str, is_right: bool, is_tran
     type = FragmentType(RIGHT if is_right else LEFT, shape, mlir_type(dtype), layout)
     buffers = [_Buffer("A", dtype, type.tile, scope), _Buffer("C", dtype, type.tile, type.scope)]
     call = f"""
-      {_numbers(buffers[1], "C", shape)}
+      {_numbers(buffers[1], shape)}
       {_address(buffers[0], 1)}
       %layout = tir.const "{layout}" : !tir.handle
       tir.call_intrin "{LOAD}"(%C_data, %m, %n, %k, %C_number, %A_place, %A_s1, %layout)
@@ -94,7 +96,7 @@ def fill_intrinsic(shape: Shape, dtype: str) -> Functions:
         "init", buffers, shape[:2], [], f"%x = {zero}\n tir.store %x, %C[%vi, %vj] : {buffers[0].type}", ["C[%vi, %vj]"]
     )
     call = f"""
-      {_numbers(buffers[0], "C", shape)}
+      {_numbers(buffers[0], shape)}
       %zero = {zero}
       tir.call_intrin "{FILL}"(%C_data, %m, %n, %k, %C_number, %zero)
         : {buffers[0].pointer}, i32, i32, i32, i32, {buffers[0].element}
@@ -106,7 +108,7 @@ def store_intrinsic(shape: Shape, dtype: str, scope: str) -> Functions:
     """The intrinsic that copies sums to memory. shape: of the product (m, n, k).  scope: of the memory."""
     buffers = [_Buffer("A", dtype, shape[:2], SUMS), _Buffer("C", dtype, shape[:2], scope)]
     call = f"""
-      {_numbers(buffers[0], "A", shape)}
+      {_numbers(buffers[0], shape)}
       {_address(buffers[1], 2)}
       %layout = tir.const "{ROWS}" : !tir.handle
       tir.call_intrin "{STORE}"(%A_data, %m, %n, %k, %A_number, %C_place, %C_s1, %layout)
@@ -190,7 +192,12 @@ def _functions(name: str, buffers: Sequence[_Buffer], description: str, implemen
 
 
 def _block(
-    name: str, buffers: Sequence[_Buffer], extents: Sequence[int], reads: Sequence[str], body: str, writes: Sequence[str]
+    name: str,
+    buffers: Sequence[_Buffer],
+    extents: Sequence[int],
+    reads: Sequence[str],
+    body: str,
+    writes: Sequence[str],
 ) -> str:
     """A block in a loop for each extent."""
     types = {each.name: each.type for each in buffers}
@@ -200,7 +207,9 @@ def _block(
         f'{kind} "v{v}" %v{v} : i32 in [0 +: {n}] = %{v}' for kind, v, n in zip(kinds, variables, extents, strict=False)
     )
     accesses = [
-        f"tir.access {kind} %{each} : {types[each[0]]}" for kind, all in (("reads", reads), ("writes", writes)) for each in all
+        f"tir.access {kind} %{each} : {types[each[0]]}"
+        for kind, all in (("reads", reads), ("writes", writes))
+        for each in all
     ]
     lines = "\n".join(accesses)
     text = f'tir.block "{name}" ({axes}) {{\n{lines}\n{body}\n}}'
@@ -220,7 +229,7 @@ def _copy(buffers: Sequence[_Buffer]) -> str:
     return _block("copy", buffers, source.tile, names[:1], body, names[1:])
 
 
-def _numbers(buffer: _Buffer, name: str, shape: Shape) -> str:
+def _numbers(buffer: _Buffer, shape: Shape) -> str:
     """The shape of a product as values, and the data and the number of a fragment."""
     numbers = [f"%{letter} = arith.constant {n} : i32\n" for letter, n in zip("mnk", shape, strict=True)]
     return "".join(numbers) + _number(buffer)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeGuard
 
-from xdsl.dialects.builtin import MemRefType, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.diagnostics import where
@@ -218,7 +218,7 @@ def check_warp(op: Operation, extent: Mixed) -> None:
 
 
 def builtin_of(op: Operation) -> str:
-    """The builtin that an op is, or whose loops it has."""
+    """The name of the builtin of a matrix operation, or of its loops."""
     if isinstance(op, CallIntrinOp):
         return op.intrinsic.data
     return op.node_attr.data if isinstance(op, AttrOp) and isinstance(op.node_attr, StringAttr) else op.name

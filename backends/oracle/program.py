@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops
-from ...analysis.threads.fragments import check_warp, is_fragment_nest, is_matrix_operation
+from ...analysis.threads.fragments import is_matrix_operation
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import dtype_of
 from ...core.errors import ArgumentError, UndefinedBehaviorError, UnsupportedError
@@ -19,7 +19,7 @@ from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import DYNAMIC, FuncOp, HandleType, MatchBufferOp
 from ...module import FunctionNotFoundError, Module
 from ...transforms.tir.distribute_threads import distribute_threads
-from ...transforms.tir.launch_ops import launch_extents
+from ...transforms.tir.launch_ops import thread_extents
 from ...transforms.tir.lower_fragments import lower_fragments
 from ...transforms.tir.lower_match_buffers import lower_match_buffers
 from ..runtime.arguments import ArgumentPacker
@@ -84,12 +84,9 @@ def _distribute_threads(function: FuncOp) -> FuncOp:
 
 
 def _check_warps(function: FuncOp) -> None:
-    """Raises UnsupportedError for matrix operations in kernels whose blocks have no rows of threads of a warp."""
+    """Raises UnsupportedError for matrix operations in kernels whose threads along `threadIdx.x` are no warp."""
     for kernel in outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES)):
-        nests = [op for op in kernel.walk() if is_fragment_nest(op)]
-        if nests:
-            loops = [loop for loop in kernel.walk() if is_thread_loop(loop)]
-            check_warp(nests[0], launch_extents(loops, kernel).get(THREAD_AXES[0], 1))
+        thread_extents(kernel)
 
 
 def run_oracle(

@@ -28,7 +28,13 @@ from ...analysis.threads.axes import (
     written_memory,
 )
 from ...analysis.threads.barriers import is_barrier
-from ...analysis.threads.fragments import builtin_of, check_warp, has_fragment_nests, is_fragment_nest, is_in_fragment_nest
+from ...analysis.threads.fragments import (
+    builtin_of,
+    check_warp,
+    has_fragment_nests,
+    is_fragment_nest,
+    is_in_fragment_nest,
+)
 from ...analysis.threads.memories import LOCAL, OF_WARP, has_copy_for_each_warp, is_fragment, is_of_warp, is_shared
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
@@ -72,8 +78,9 @@ class TirDistributeThreadsPass(ModulePass):
     executes the next statement. So the loops over threads move inwards, around each such statement, and enclosing loops
     and branches that are uniform over the threads stay outside. Memory of scope `local` gets a leading dimension for
     each thread axis; memory of scope `warp` gets such dimensions except for `threadIdx.x`, and becomes shared memory;
-    fragments get the same dimensions, and the loops of a matrix operation none over `threadIdx.x`. A loop nested in a loop bound to the same axis runs for the current thread. A branch or loop that depends on the
-    thread is one statement with its body.
+    so do fragments, which keep their scope, and the loops of a matrix operation get none over `threadIdx.x`. A loop
+    nested in a loop bound to the same axis runs for the current thread. A branch or loop that depends on the thread is
+    one statement with its body.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
@@ -480,7 +487,11 @@ class _Distributor:
                 "expected indices, conditions and bounds without threadIdx.x"
             )
         for op in (inner for outer in ops for inner in outer.walk()):
-            if not is_in_fragment_nest(op) and not is_expression_op(op) and not isinstance(op, ForOp | IfOp | AttrOp | LetOp):
+            if (
+                not is_in_fragment_nest(op)
+                and not is_expression_op(op)
+                and not isinstance(op, ForOp | IfOp | AttrOp | LetOp)
+            ):
                 raise UnsupportedError(
                     f"{where(op)}{op.name} beside T.{builtin_of(nest)} in a branch or loop that depends on the thread; "
                     "expected matrix operations alone"

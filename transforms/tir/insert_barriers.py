@@ -46,7 +46,7 @@ from ...core.gpu import WARP_SIZE
 from ...dialects.tir import CallIntrinOp, ForOp, FuncOp, IfOp, LaunchThreadOp, LetOp, LoadOp, TirBuilder
 from ...dialects.tir.tree import expressions_before, has_effect, insertion_point_before, is_expression_op, treeify
 from ...schedule.rewriting.nest import with_expressions
-from .launch_ops import launch_extents
+from .launch_ops import thread_extents
 
 
 class TirInsertBarriersPass(ModulePass):
@@ -207,7 +207,7 @@ class _Kernel:
             if effects_of(op).is_seen or has_fragment_nests(op)
             for inner in op.walk()
         }
-        self.extents = launch_extents([op for op in root.walk() if is_thread_loop(op)], root)
+        self.extents = thread_extents(root)
         self.touches: dict[Operation, _Touches] = {}
         for statement in Region(root, is_left_out=_is_private).statements():
             op = statement.key if isinstance(statement.key, Operation) else statement.key.block
@@ -362,8 +362,8 @@ class _DistanceQuery:
     """A distance query for two statements, which depends on their frames only.
 
     ordered: { instance -> instances that may run before the next barrier }.  same: { instance -> instances of the same
-    thread }, None if several threads execute one of the statements.  near: { instance -> instances of threads of the same
-    warp }.
+    thread }, None if several threads execute one of the statements.  near: { instance -> instances of threads of the
+    same warp }.
     """
 
     ordered: isl.Map

@@ -22,7 +22,7 @@ from ...analysis.threads.axes import (
     thread_axis_of,
 )
 from ...analysis.threads.execution import effects_of, has_copy_for_each_thread, statements_of_threads
-from ...analysis.threads.fragments import check_warp, has_fragment_nests, is_fragment_nest
+from ...analysis.threads.fragments import has_fragment_nests
 from ...analysis.threads.memories import LOCAL, is_fragment, is_shared, memory_of
 from ...analysis.threads.shuffles import check_convergence, is_shuffle
 from ...core.diagnostics import where
@@ -41,15 +41,15 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before, is_expression_op
-from .launch_ops import build_launches, launch_extents, replace_loop
+from .launch_ops import build_launches, replace_loop, thread_extents
 
 
 class TirLaunchThreadsPass(ModulePass):
     """Merges the statements of a block of threads into one launch of threads, with a guard around each statement.
 
     A loop over fewer threads than the launch becomes a branch; a statement without a loop over an axis is executed by
-    the first thread of that axis, matrix operations of a warp by all threads of `threadIdx.x`. Private memory of threads loses its dimensions for threads, and is allocated inside
-    the launch of threads; shared memory is allocated before it.
+    the first thread of that axis, a matrix operation by all threads of `threadIdx.x`. Private memory of threads loses
+    its dimensions for threads, and is allocated inside the launch of threads; shared memory is allocated before it.
 
     Before
         tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
@@ -95,11 +95,9 @@ def _launch(kernel: Operation) -> None:
         inner = deeper
     block = inner.regions[0].block
     loops = [op for op in kernel.walk() if is_thread_loop(op)]
-    extents = launch_extents(loops, inner)
+    extents = thread_extents(inner)
     for op in [op for op in kernel.walk() if is_shuffle(op)]:
         check_convergence(op, extents)
-    for op in [op for op in kernel.walk() if is_fragment_nest(op)]:
-        check_warp(op, extents.get(THREAD_AXES[0], 1))
     allocations = _allocations(kernel)
     for alloc in allocations:
         if isinstance(alloc, AllocateOp):

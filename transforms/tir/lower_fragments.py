@@ -33,7 +33,6 @@ from ...analysis.threads.fragments import (
 )
 from ...core.diagnostics import unsupported_op_error
 from ...core.dtypes import dtype_of
-from ...core.remarks import PassRemarks
 from ...dialects.tir import (
     AccessPtrOp,
     AddressOfOp,
@@ -55,8 +54,6 @@ from ...dialects.tir import (
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.tree import erase_if_dead, treeify
 from .layouts import Layouts
-
-_remarks = PassRemarks("tir-lower-fragments")
 
 
 class TirLowerFragmentsPass(ModulePass):
@@ -137,7 +134,6 @@ class _Lowering:
             inner.detach()
             nest.body.block.add_op(inner)
         TirBuilder(InsertPoint.before(op), op.location).insert(nest)
-        _remarks.applied(op, lambda: f"T.{name} of {shape} becomes loops")
         operands = list(op.operands)
         op.detach()
         op.erase()
@@ -326,4 +322,3 @@ def _place(op: CallIntrinOp, pointer: SSAValue) -> tuple[SSAValue, Callable[[Tir
         return builder.value(total)
 
     return memory, position
-

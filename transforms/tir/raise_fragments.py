@@ -28,7 +28,6 @@ from ...analysis.threads.memories import is_fragment
 from ...core.diagnostics import unsupported_op_error
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
-from ...core.remarks import PassRemarks
 from ...dialects.tir import (
     AddressOfOp,
     AllocBufferOp,
@@ -47,8 +46,6 @@ from ...dialects.tir import (
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.tree import is_expression_op, treeify
 from .layouts import Layouts, constant_int
-
-_remarks = PassRemarks("tir-raise-fragments")
 
 ALIGNMENT = 16
 """In bytes: the distance between the rows of a matrix in memory is a multiple of it (CUDA C++ Programming Guide, "Warp
@@ -157,7 +154,6 @@ class _Nest:
             args = [data, *numbers, number, *self._address(there), layout]
         call = self.builder.insert(CallIntrinOp(self.name, args))
         call.attributes.update(self.op.attributes)
-        _remarks.applied(self.op, lambda: f"T.{self.name} is computed by a warp")
         self.op.detach()
         self.op.erase()
 

@@ -12,8 +12,8 @@ from ....dialects.attributes import CUDA_EXPRESSION, PARAMETER_DTYPE, WARP_BARRI
 from ...llvm.types import lane_count
 from .arith import class_of
 from .expression import INT, PRIMARY, UNARY, UNSIGNED, WIDTHS, CudaExpr, index_arithmetic
-from .function import CudaFunctionEmitter, Lowerings, lowering_unsupported
 from .fragments import emit_matrix_operation
+from .function import CudaFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import address_of
 from .types import scalar_type
 

@@ -46,8 +46,8 @@ from .expression import (
     to_unsigned,
 )
 from .expression import cast as cast_to
-from .function import UNKNOWN_SIZE, CudaBuffer, CudaFunctionEmitter, Lowerings, contiguous_strides, lowering_unsupported
 from .fragments import declare_fragments
+from .function import UNKNOWN_SIZE, CudaBuffer, CudaFunctionEmitter, Lowerings, contiguous_strides, lowering_unsupported
 from .types import BFLOAT, HALF, has_padding_bits, mask_bits, memory_type, scalar_type
 
 MATRIX_ALIGNMENT = 32

@@ -118,7 +118,9 @@ def matrix_operation(w: UpstreamWriter, op: CallIntrinOp) -> None:
     name = op.intrinsic.data
     if w.launched is None:
         raise unsupported_op_error(op, f"T.{name}: only a kernel has warps (`tir-lower-fragments` replaces it)")
-    operands = [v for pointer, number in fragments_of(op) for v in (w.pointer(pointer).base, w.index(w.index_of(number)))]
+    operands = [
+        v for pointer, number in fragments_of(op) for v in (w.pointer(pointer).base, w.index(w.index_of(number)))
+    ]
     layout = None
     if name == FILL:
         operands.append(w.value(op.args[5]))

@@ -19,11 +19,11 @@ from ....core.diagnostics import unsupported_op_error, where
 from ....core.errors import UnsupportedError
 from ....dialects.attributes import (
     CUDA_EXPRESSION,
-    MATRIX_OPERATION,
     DISJOINT_VERSION,
     ELSEWHERE,
     GRAPH_KERNEL,
     HOST_FUNCTION,
+    MATRIX_OPERATION,
     NOALIAS,
     NOINLINE,
     ON_DEVICE,

@@ -13,12 +13,6 @@ from .....schedule.matrix_intrinsics import (
     store_intrinsic,
 )
 from ...ir.module import PrimFunc
-from .dot_product_common import (
-    DP4A_S8S8S32_INTRIN,
-    DP4A_S8U8S32_INTRIN,
-    DP4A_U8S8S32_INTRIN,
-    DP4A_U8U8U32_INTRIN,
-)
 
 _WORDS = {dtype: word for word, dtype in MATRIX_DTYPES.items()}
 
@@ -35,9 +29,7 @@ def get_wmma_fill_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str) -> tupl
     return _functions(fill_intrinsic((m_dim, n_dim, k_dim), dtype))
 
 
-def get_wmma_store_intrin(
-    m_dim: int, n_dim: int, k_dim: int, dtype: str, scope: str
-) -> tuple[PrimFunc, PrimFunc]:
+def get_wmma_store_intrin(m_dim: int, n_dim: int, k_dim: int, dtype: str, scope: str) -> tuple[PrimFunc, PrimFunc]:
     """Description and implementation of the copy of sums to memory."""
     return _functions(store_intrinsic((m_dim, n_dim, k_dim), dtype, scope))
 
