@@ -14,7 +14,7 @@ from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
 from ...core.walking import find_ops
-from ...dialects.tir import AllocateOp, AttrOp, CallIntrinOp, ConstOp, Mixed, constant_value, scope_of
+from ...dialects.tir import AllocateOp, AttrOp, CallIntrinOp, ConstOp, HandleType, Mixed, constant_value, scope_of
 from ...dialects.tir.base import memref_type
 from ..names import memory_name
 from ..scopes import ancestors
@@ -105,6 +105,42 @@ def fragments_of(op: CallIntrinOp) -> list[tuple[SSAValue, SSAValue]]:
     if op.intrinsic.data == MULTIPLY:
         return list(zip(op.args[::2], op.args[1::2], strict=True))
     return [(op.args[0], op.args[4])]
+
+
+@dataclass(frozen=True)
+class MatrixAccess:
+    """An access of a matrix operation through a pointer, to a fragment or to a matrix in memory. size: its number of
+    elements; None if the operation does not state it.
+    """
+
+    pointer: SSAValue
+    is_write: bool
+    size: int | None
+
+
+def matrix_accesses(op: CallIntrinOp) -> list[MatrixAccess]:
+    """The accesses of a matrix operation, the reads first."""
+    name = op.intrinsic.data
+    fragments = [pointer for pointer, _ in fragments_of(op)]
+    reads, written = [], fragments[0]
+    if name == MULTIPLY:
+        reads = fragments[1:]
+    elif name == LOAD:
+        reads = [op.args[5]]
+    elif name == STORE:
+        reads, written = fragments, op.args[5]
+    size = None if name == MULTIPLY else _matrix_size(op)
+    return [*(MatrixAccess(pointer, False, size) for pointer in reads), MatrixAccess(written, True, size)]
+
+
+def _matrix_size(op: CallIntrinOp) -> int | None:
+    """The number of elements of the matrix that an operation accesses."""
+    numbers = [constant_value(value) for value in op.args[1:4]]
+    if not all(isinstance(n, int) for n in numbers):
+        return None
+    m, n, k = map(int, filter(None, numbers))
+    scope = op.args[0].type.scope.data if isinstance(op.args[0].type, HandleType) else ""
+    return {LEFT: m * k, RIGHT: k * n}.get(scope, m * n)
 
 
 def layout_of(op: CallIntrinOp) -> str:
