@@ -47,6 +47,12 @@ CUDA_EXPRESSION = "stepwell.cuda_expression"
 """On a call of a function, and on its declaration: the expression of CUDA C++ that computes its result, `{0}` is the
 first argument."""
 
+MATRIX_OPERATION = "stepwell.matrix_operation"
+"""On a declaration: the operation of a warp on fragments that it is: the name of the builtin of `tir`, and the layout
+of a matrix in memory."""
+FRAGMENT_TYPE = "stepwell.fragment"
+"""On an allocation of fragments: the shape of the product, and the layout of a factor."""
+
 PARAMETER_NAME = "stepwell.name"
 """On a parameter: its name in the source."""
 PARAMETER_DTYPE = "stepwell.dtype"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, VectorType
@@ -24,6 +25,7 @@ from ...dialects.tir import (
     BlockOp,
     BufferDataOp,
     BufferOp,
+    CallIntrinOp,
     DeclBufferOp,
     ForOp,
     HandleType,
@@ -45,8 +47,9 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import has_effect
 from .. import isl
-from ..index import Atom, type_range
+from ..index import Analyzer, Atom, type_range
 from ..threads.atomics import is_atomic
+from ..threads.fragments import is_matrix_operation, matrix_accesses
 from ..threads.memories import buffer_of, memory_of, pointer_views
 from .affine import Affine, IndexAnalyzer, NotAffineValue, Parameters, condition, iterations, map_to
 from .reductions import accumulation
@@ -171,6 +174,38 @@ class AccessCollector:
             self.collected_accesses.append(
                 StatementAccess(op, memory, is_write, relation, False, None, context.in_init)
             )
+
+    def builtin(self, op: CallIntrinOp, context: AccessContext) -> None:
+        """Visits a builtin: a matrix operation accesses the views that it has pointers to, or else their memory."""
+        if not is_matrix_operation(op):
+            self._visit_other(op, context)
+            return
+        for access in matrix_accesses(op):
+            memory = self._memory(access.pointer)
+            if memory is None or self._is_skipped(memory):
+                continue
+            view = _view_at(access.pointer)
+            relation = None if view is None else self._region(view, memory, context)
+            exact = context.exact and relation is not None and view is not None and _size(view) == access.size
+            if relation is None:
+                relation = self._anywhere(memory, self._instances(context))
+            self.collected_accesses.append(
+                StatementAccess(op, memory, access.is_write, relation, exact, None, context.in_init)
+            )
+
+    def _region(self, view: MatchRegionOp, memory: SSAValue, context: AccessContext) -> isl.Map | None:
+        """{ instance -> elements of a view }; None if they are not known."""
+        if not _is_whole_view(_source(view.buffer), memory) or not all(isinstance(n, int) for n in view.mixed_shape):
+            return None
+        where, functions = context.where, list[isl.PwAff | None]()
+        for extent in view.mixed_shape:
+            position, self._next = self._next, self._next + 1
+            where = where.intersect(self.affine.range(position, 0, extent))
+            functions.append(self.affine.variable(position))
+        functions = self._translate_regions(view.buffer, functions)
+        if any(function is None for function in functions):
+            return None
+        return self._relation(where, functions, memory)
 
     def loop(self, op: ForOp, context: AccessContext) -> None:
         """Visits a loop."""
@@ -402,6 +437,9 @@ def _dimensions(op: Operation) -> int:
             return 1
         case BlockOp():
             return len(op.variables)
+        case CallIntrinOp() if is_matrix_operation(op):
+            views = [_view_at(access.pointer) for access in matrix_accesses(op)]
+            return sum(view.type.get_num_dims() for view in views if view is not None)
         case _:
             return 0
 
@@ -422,6 +460,24 @@ def _is_only_read(value: SSAValue) -> bool:
     while isinstance(op := value.owner, LetOp | ReinterpretOp):
         value = op.value
     return isinstance(op, AccessPtrOp) and op.access.value.data == 1
+
+
+def _view_at(pointer: SSAValue) -> MatchRegionOp | None:
+    """The view that a pointer is the data of, or the address of the first element of."""
+    if isinstance(access := pointer.owner, AccessPtrOp):
+        pointer = access.data
+    view = pointer.owner.buffer.owner if isinstance(pointer.owner, BufferDataOp) else None
+    if not isinstance(view, MatchRegionOp):
+        return None
+    if not isinstance(access, AccessPtrOp) or access.offset is view.mixed_offset:
+        return view
+    analyzer = Analyzer()
+    return view if analyzer.lin(access.offset) == analyzer.lin(view.mixed_offset) else None
+
+
+def _size(view: MatchRegionOp) -> int:
+    """The number of elements of a view of static shape."""
+    return prod(n for n in view.mixed_shape if isinstance(n, int))
 
 
 def _source(buffer: SSAValue) -> SSAValue:
@@ -452,6 +508,7 @@ def _extents(memory: SSAValue) -> list[Mixed | None]:
 
 _HANDLERS: dict[type[Any], Callable[[AccessCollector, Any, AccessContext], None]] = {
     LoadOp: AccessCollector.load,
+    CallIntrinOp: AccessCollector.builtin,
     StoreOp: AccessCollector.store,
     ForOp: AccessCollector.loop,
     LaunchThreadOp: AccessCollector.launch,

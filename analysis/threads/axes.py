@@ -27,7 +27,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import captured_operands, is_pure_expression
 from ..scopes import ancestors, depends_on
-from .memories import is_local, is_of_warp, is_shared, memory_of
+from .memories import has_copy_for_each_warp, is_local, is_shared, memory_of
 
 BLOCK_AXES = ("blockIdx.x", "blockIdx.y", "blockIdx.z")
 THREAD_AXES = ("threadIdx.x", "threadIdx.y", "threadIdx.z")
@@ -112,7 +112,7 @@ def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
 
     The memory is of scope `local`, or without a scope, used inside one loop over threads only, not just by a
     reduction of these threads. The axes are those around every use, or around the allocation of a pointer; without
-    `threadIdx.x` for memory of scope `warp`.
+    `threadIdx.x` for memory of scope `warp`, and for fragments.
     """
     if memory is None or isinstance(memory.owner, Block):
         return ()
@@ -121,13 +121,13 @@ def thread_axes_of(memory: SSAValue | None) -> tuple[str, ...]:
     if not isinstance(memory.type, MemRefType):
         return ()
     users = [use.operation for use in memory.uses if not isinstance(use.operation, AccessOp)]
-    is_own = is_local(memory) or is_of_warp(memory)
+    is_own = is_local(memory) or has_copy_for_each_warp(memory)
     if not is_own and (memory.type.memory_space != NoneAttr() or len({team_of(u) for u in users}) != 1):
         return ()
     if not is_own and all(_is_reduced_by_threads(u) for u in users):
         return ()
     around = [_axes_around(user) for user in users]
-    own = THREAD_AXES[1:] if is_of_warp(memory) else THREAD_AXES
+    own = THREAD_AXES[1:] if has_copy_for_each_warp(memory) else THREAD_AXES
     return tuple(axis for axis in own if users and all(axis in axes for axes in around))
 
 

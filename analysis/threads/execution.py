@@ -19,7 +19,8 @@ from ...dialects.tir import AllocBufferOp, AttrOp, ForOp, IfOp, StoreOp, WhileOp
 from ...dialects.tir.tree import expressions_before, has_effect, is_expression_op
 from .axes import is_block_loop, is_thread_loop
 from .barriers import is_barrier
-from .memories import is_local, is_shared, memory_of
+from .fragments import has_fragment_nests, is_fragment_nest
+from .memories import is_fragment, is_local, is_shared, memory_of
 from .shuffles import is_active_mask, is_shuffle
 
 
@@ -27,7 +28,7 @@ def has_copy_for_each_thread(memory: SSAValue | None) -> bool:
     """Whether each thread has its own copy of some memory, which may have dimensions for the threads."""
     if memory is None or not isinstance(alloc := memory.owner, AllocBufferOp):
         return False
-    return THREAD_AXES_OF_DIMENSIONS in alloc.attributes or is_local(memory)
+    return THREAD_AXES_OF_DIMENSIONS in alloc.attributes or is_local(memory) or is_fragment(memory)
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,9 @@ def is_executed_in_parts(op: Operation) -> bool:
         raise UnsupportedError(f"{where(op)}a while loop around loops over threads, expected it in the loops")
     if is_block_loop(op):
         return True
-    if not isinstance(op, ForOp | IfOp | AttrOp) or is_thread_loop(op):
+    if not isinstance(op, ForOp | IfOp | AttrOp) or is_thread_loop(op) or is_fragment_nest(op):
         return False
-    return has_threads or effects_of(op).is_mixed
+    return has_threads or has_fragment_nests(op) or effects_of(op).is_mixed
 
 
 def statements_of_threads(block: Block) -> Iterator[Operation]:

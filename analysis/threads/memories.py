@@ -27,6 +27,9 @@ SHARED = "shared"
 """The scope of memory shared by the threads of a thread block, and the prefix of other such scopes."""
 OF_WARP = "warp"
 """The scope of memory shared by the threads that differ in `threadIdx.x` alone."""
+FRAGMENT = "wmma."
+"""The prefix of the scopes of matrices in the registers of a warp, which the threads that differ in `threadIdx.x` alone
+share."""
 
 
 def local_buffer(name: str, type: Attribute, extent: int) -> AllocBufferOp:
@@ -81,6 +84,19 @@ def is_of_warp(memory: SSAValue) -> bool:
     """Whether the threads that differ in `threadIdx.x` alone share the memory, by its scope."""
     type = memory.type
     return isinstance(type, MemRefType) and type.memory_space == StringAttr(OF_WARP)
+
+
+def is_fragment(memory: SSAValue) -> bool:
+    """Whether some memory is the registers of a warp for matrices, by its scope."""
+    type = memory.type
+    if isinstance(type, HandleType):
+        return type.scope.data.startswith(FRAGMENT)
+    return isinstance(type, MemRefType) and scope_of(type).startswith(FRAGMENT)
+
+
+def has_copy_for_each_warp(memory: SSAValue) -> bool:
+    """Whether the threads that differ in `threadIdx.x` alone share the memory, by its scope."""
+    return is_of_warp(memory) or is_fragment(memory)
 
 
 def is_shared(memory: SSAValue) -> bool:

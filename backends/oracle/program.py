@@ -10,7 +10,8 @@ from typing import Any, NoReturn, cast
 from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from ...analysis.threads.axes import is_thread_loop
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops
+from ...analysis.threads.fragments import is_matrix_operation
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import dtype_of
 from ...core.errors import ArgumentError, UndefinedBehaviorError, UnsupportedError
@@ -18,6 +19,9 @@ from ...dialects.attributes import TIR_NOALIAS
 from ...dialects.tir import DYNAMIC, FuncOp, HandleType, MatchBufferOp
 from ...module import FunctionNotFoundError, Module
 from ...transforms.tir.distribute_threads import distribute_threads
+from ...transforms.tir.launch_ops import thread_extents
+from ...transforms.tir.lower_fragments import lower_fragments
+from ...transforms.tir.lower_match_buffers import lower_match_buffers
 from ..runtime.arguments import ArgumentPacker
 from ..runtime.program import Program
 from ..runtime.signature import BufferParameter, FunctionSignature, HandleParameter, RuntimeParameter, ScalarParameter
@@ -66,12 +70,23 @@ def compile_oracle(
 
 def _distribute_threads(function: FuncOp) -> FuncOp:
     """The function, or a copy in which all threads of a block execute each statement before the next."""
-    if not any(is_thread_loop(op) for op in function.walk()):
+    has_fragments = any(map(is_matrix_operation, function.walk()))
+    if not has_fragments and not any(is_thread_loop(op) for op in function.walk()):
         return function
     copy = function.clone()
+    if has_fragments:
+        lower_match_buffers(copy)
+        lower_fragments(copy)
+        _check_warps(copy)
     distribute_threads(copy)
     exchange_in_memory(copy)
     return copy
+
+
+def _check_warps(function: FuncOp) -> None:
+    """Raises UnsupportedError for matrix operations in kernels whose threads along `threadIdx.x` are no warp."""
+    for kernel in outermost_bound_loops(function, (*BLOCK_AXES, *THREAD_AXES)):
+        thread_extents(kernel)
 
 
 def run_oracle(

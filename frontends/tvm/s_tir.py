@@ -4,8 +4,18 @@ from . import dlight
 from .absent import report_absent
 from .tir import Block as SBlock
 from .tir import BlockRealize as SBlockRealize
-from .tir import Schedule, ScheduleError, analysis, transform
+from .tir import Schedule, ScheduleError, TensorIntrin, analysis, tensor_intrin, transform
 
 __getattr__ = report_absent("tvm.s_tir")
 
-__all__ = ["SBlock", "SBlockRealize", "Schedule", "ScheduleError", "analysis", "dlight", "transform"]
+__all__ = [
+    "SBlock",
+    "SBlockRealize",
+    "Schedule",
+    "ScheduleError",
+    "TensorIntrin",
+    "analysis",
+    "dlight",
+    "tensor_intrin",
+    "transform",
+]

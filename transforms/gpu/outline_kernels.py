@@ -24,7 +24,7 @@ from ...analysis.lanes import free_values
 from ...core.gpu import DEVICE_FUNCTIONS
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.attributes import CUDA_EXPRESSION, NOALIAS, ON_DEVICE
+from ...dialects.attributes import CUDA_EXPRESSION, MATRIX_OPERATION, NOALIAS, ON_DEVICE
 
 _DIMENSIONS = (gpu.DimensionEnum.X, gpu.DimensionEnum.Y, gpu.DimensionEnum.Z)
 _KINDS = (gpu.BlockIdOp, gpu.ThreadIdOp, gpu.GridDimOp, gpu.BlockDimOp)
@@ -122,8 +122,9 @@ def _move_declarations(module: ModuleOp) -> None:
 
 
 def _is_on_device(declaration: func.FuncOp) -> bool:
-    """Whether the device has a function: one of CUDA, or an expression of CUDA C++."""
-    return declaration.sym_name.data in DEVICE_FUNCTIONS or CUDA_EXPRESSION in declaration.attributes
+    """Whether the device has a function: one of CUDA, an expression of CUDA C++, or a matrix operation."""
+    own = declaration.attributes.keys() & {CUDA_EXPRESSION, MATRIX_OPERATION}
+    return bool(own) or declaration.sym_name.data in DEVICE_FUNCTIONS
 
 
 def _outline(function: func.FuncOp, launches: Sequence[gpu.LaunchOp]) -> None:

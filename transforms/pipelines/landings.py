@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import CommonSubexpressionElimination
 
+from ...analysis.threads.fragments import LEFT, RIGHT, SUMS
 from ...analysis.unscheduled import unscheduled_functions
 from ...core.cpu import CPU_MODELS, CpuModel
 from ...core.diagnostics import did_you_mean
@@ -28,6 +29,7 @@ from ..tir.hoist_conditions import TirHoistConditionsPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_extension_scalars import TirLowerExtensionScalarsPass
 from ..tir.lower_extension_statements import TirLowerExtensionStatementsPass
+from ..tir.lower_fragments import TirLowerFragmentsPass
 from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ..tir.partition_loops import TirPartitionLoopsPass
 from ..tir.plan_allocations import TirPlanAllocationsPass
@@ -221,6 +223,7 @@ def _resolve(options: Options, launches: bool) -> list[ModulePass]:
     return [
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
+        TirLowerFragmentsPass(),
         TirCheckBoundsPass(),
         *([] if launches else [TirPartitionLoopsPass()]),
         TirSimplifyPass(unit_loops=True),
@@ -242,16 +245,18 @@ def _launch(_options: Options) -> list[ModulePass]:
     from ..tir.launch_blocks import TirLaunchBlocksPass
     from ..tir.launch_threads import TirLaunchThreadsPass
     from ..tir.pad_buffers import TirPadBuffersPass
+    from ..tir.raise_fragments import TirRaiseFragmentsPass
 
     return [
         TirLaunchBlocksPass(),
-        TirCompactBuffersPass(scopes=("local",)),
+        TirCompactBuffersPass(scopes=("local", LEFT, RIGHT, SUMS)),
         TirInterleaveVthreadsPass(),
         TirDistributeThreadsPass(),
         TirCompactBuffersPass(scopes=("shared", "shared.dyn")),
         TirPadBuffersPass(),
         TirInsertBarriersPass(),
         TirLaunchThreadsPass(),
+        TirRaiseFragmentsPass(),
         TirSimplifyPass(unit_loops=True),
         TirCheckLaunchesPass(),
     ]

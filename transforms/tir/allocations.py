@@ -11,8 +11,8 @@ from xdsl.rewriter import Rewriter
 from ...analysis.index import Analyzer
 from ...analysis.lifetime import is_fresh_in_each_iteration
 from ...analysis.private import accesses_own_elements
-from ...analysis.threads.axes import is_thread_loop
-from ...analysis.threads.memories import is_of_warp, is_shared
+from ...analysis.threads.axes import THREAD_AXES, is_thread_loop, thread_axis_of
+from ...analysis.threads.memories import is_fragment, is_of_warp, is_shared
 from ...dialects.tir import AllocBufferOp, ForOp, LaunchThreadOp, WhileOp
 from ...dialects.tir.tree import insertion_point_before
 
@@ -33,12 +33,12 @@ def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer, *, into_lanes: boo
         alloc.detach()
         alloc.erase()
         return
-    is_common = is_shared(alloc.buffer) or is_of_warp(alloc.buffer)
+    is_common, is_of_lanes = is_shared(alloc.buffer) or is_of_warp(alloc.buffer), is_fragment(alloc.buffer)
 
     def is_closed(op: Operation) -> bool:
-        return (is_common and is_thread_loop(op)) or (
-            not into_lanes and isinstance(op, ForOp) and op.kind.data in _LANES
-        )
+        if (is_common and is_thread_loop(op)) or (is_of_lanes and thread_axis_of(op) == THREAD_AXES[0]):
+            return True
+        return not into_lanes and isinstance(op, ForOp) and op.kind.data in _LANES
 
     holders = list(takewhile(lambda held: not is_closed(held[0]), _holders(alloc, users)))
     loops = [n for n, (op, _) in enumerate(holders) if isinstance(op, _LOOPS)]

@@ -28,7 +28,14 @@ from ...analysis.threads.axes import (
     written_memory,
 )
 from ...analysis.threads.barriers import is_barrier
-from ...analysis.threads.memories import LOCAL, OF_WARP, is_of_warp, is_shared
+from ...analysis.threads.fragments import (
+    builtin_of,
+    check_warp,
+    has_fragment_nests,
+    is_fragment_nest,
+    is_in_fragment_nest,
+)
+from ...analysis.threads.memories import LOCAL, OF_WARP, has_copy_for_each_warp, is_fragment, is_of_warp, is_shared
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
@@ -70,9 +77,10 @@ class TirDistributeThreadsPass(ModulePass):
     The threads of a block run in lockstep: all threads execute a statement that all of them reach before any thread
     executes the next statement. So the loops over threads move inwards, around each such statement, and enclosing loops
     and branches that are uniform over the threads stay outside. Memory of scope `local` gets a leading dimension for
-    each thread axis; memory of scope `warp` gets such dimensions except for `threadIdx.x`, and becomes shared memory. A
-    loop nested in a loop bound to the same axis runs for the current thread. A branch or loop that depends on the
-    thread is one statement with its body.
+    each thread axis; memory of scope `warp` gets such dimensions except for `threadIdx.x`, and becomes shared memory;
+    so do fragments, which keep their scope, and the loops of a matrix operation get none over `threadIdx.x`. A loop
+    nested in a loop bound to the same axis runs for the current thread. A branch or loop that depends on the thread is
+    one statement with its body.
 
     Before
         tir.for thread_binding "tx" %tx : i32 in [0 +: 8] thread "threadIdx.x" {
@@ -130,7 +138,7 @@ def distribute_threads(function: FuncOp) -> None:
 def _sink_views(function: FuncOp) -> None:
     """Moves allocations that are private to a thread, and have uses other than loads and stores, into its loops."""
     for alloc in [a for a in find_ops(function, AllocBufferOp) if team_of(a) is None]:
-        if is_of_warp(alloc.buffer):
+        if has_copy_for_each_warp(alloc.buffer):
             continue
         if thread_axes_of(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
             users = [use.operation for use in alloc.buffer.uses]
@@ -158,11 +166,11 @@ def _expand_outer(function: FuncOp, roots: Sequence[BoundLoop]) -> dict[SSAValue
     expanded: dict[SSAValue, ExpandedBuffer] = {}
     for alloc in [a for a in find_ops(function, AllocBufferOp) if team_of(a) is None]:
         axes = thread_axes_of(alloc.buffer)
-        if is_of_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
+        if has_copy_for_each_warp(alloc.buffer) and not _is_addressed_simply(alloc.buffer):
             raise UnsupportedError(
                 f"{where(alloc)}memory of a warp is only loaded and stored, which is not so of {alloc.buffer_name.data}"
             )
-        if axes or is_of_warp(alloc.buffer):
+        if axes or has_copy_for_each_warp(alloc.buffer):
             loops = [loop for root in roots for loop in _loops_over(axes, root)]
             expanded[alloc.buffer] = expand_buffer(alloc, loops, InsertPoint.before(alloc), {})
     return expanded
@@ -328,7 +336,9 @@ class _Distributor:
         """Whether an allocation is shared by the threads, or can get dimensions for them."""
         if not isinstance(op, AllocBufferOp) or not self._is_uniform(pending, [*op.operands]):
             return False
-        return _is_shared(op) or is_of_warp(op.buffer) or (op.mixed_strides is None and _is_addressed_simply(op.buffer))
+        if _is_shared(op) or has_copy_for_each_warp(op.buffer):
+            return True
+        return op.mixed_strides is None and _is_addressed_simply(op.buffer)
 
     def _declare(self, op: Operation, pending: Sequence[Operation], context: _Context) -> bool:
         """Copies a declaration of a value or buffer; False if the rest of the block must be one statement with it."""
@@ -362,7 +372,7 @@ class _Distributor:
         match op:
             case _ if is_thread_loop(op):
                 self._threads(op, pending, context)
-            case ForOp() | IfOp() | AttrOp() if self._is_uniform(pending, [*op.operands]):
+            case ForOp() | IfOp() | AttrOp() if not is_fragment_nest(op) and self._is_uniform(pending, [*op.operands]):
                 self._copy(pending, context.point)
                 self._inside(op, context)
             case AllocBufferOp():
@@ -429,6 +439,8 @@ class _Distributor:
         for op in (inner for outer in ops for inner in outer.walk()):
             if is_barrier(op):
                 raise UnsupportedError(f"{where(op)}threads wait for each other where not all of them come")
+        if any(map(has_fragment_nests, ops)):
+            context = self._of_warps(ops, context)
         values = dict(self.values)
         variables: dict[str, SSAValue] = {}
         point, location = context.point, ops[-1].location
@@ -456,6 +468,36 @@ class _Distributor:
             _insert(point, copy)
         for copy in copies:
             self._address(copy, variables)
+
+    def _of_warps(self, ops: Sequence[Operation], context: _Context) -> _Context:
+        """The context without `threadIdx.x`, of ops that the threads along this axis, a warp, execute together.
+
+        Raises UnsupportedError for ops that depend on the thread of the warp, and for other statements among the ops.
+        """
+        nest = next(inner for op in ops for inner in op.walk() if is_fragment_nest(inner))
+        lanes = THREAD_AXES[0]
+        mine = [thread for thread in context.team if thread.axis == lanes]
+        for thread in mine:
+            check_warp(nest, thread.bounds[1])
+        variables = {thread.loop.variable for thread in mine} | {v for v, axis in context.aliases if axis == lanes}
+        used = {value for op in (*self._declarations(ops), *ops) for value in free_values(op)}
+        if used & variables or any(thread_axis_of(limit) == lanes for limit in context.limits):
+            raise UnsupportedError(
+                f"{where(nest)}T.{builtin_of(nest)}: differs between the threads of a warp, or not all of them come; "
+                "expected indices, conditions and bounds without threadIdx.x"
+            )
+        for op in (inner for outer in ops for inner in outer.walk()):
+            if (
+                not is_in_fragment_nest(op)
+                and not is_expression_op(op)
+                and not isinstance(op, ForOp | IfOp | AttrOp | LetOp)
+            ):
+                raise UnsupportedError(
+                    f"{where(op)}{op.name} beside T.{builtin_of(nest)} in a branch or loop that depends on the thread; "
+                    "expected matrix operations alone"
+                )
+        aliases = tuple(each for each in context.aliases if each[1] != lanes)
+        return replace(context, team=tuple(t for t in context.team if t.axis != lanes), aliases=aliases)
 
     def _declarations(self, ops: Iterable[Operation]) -> list[Operation]:
         """The declarations of the values that differ between threads and that `ops` use, in order."""
@@ -501,7 +543,7 @@ class _Distributor:
 def _is_shared(op: AllocBufferOp) -> bool:
     """Whether all threads of a block see a buffer, by its scope."""
     space = op.type.memory_space
-    return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP)
+    return isinstance(space, StringAttr) and space.data not in (LOCAL, OF_WARP) and not is_fragment(op.buffer)
 
 
 def _insert(point: InsertPoint, op: Operation) -> None:

@@ -37,6 +37,7 @@ from ...analysis.threads.execution import (
     is_executed_in_parts,
     statements_of_threads,
 )
+from ...analysis.threads.fragments import has_fragment_nests, is_in_fragment_nest
 from ...analysis.threads.memories import memory_of
 from ...analysis.threads.shuffles import is_active_mask, is_shuffle
 from ...core.diagnostics import where
@@ -51,7 +52,7 @@ from ...dialects.tir.tree import (
     treeify,
     with_expressions,
 )
-from .launch_ops import launch_extents
+from .launch_ops import thread_extents
 
 
 class TirInsertBarriersPass(ModulePass):
@@ -105,13 +106,15 @@ class _Frame:
     around: the loops that enclose the loops over threads; they come first, a loop with two digits twice.  rank: the
     number of dimensions.  threads: for each axis of the kernel, the position of the loop bound to it.  is_of_all:
     whether all threads of an axis without a loop execute the statement, as it writes no memory that several threads
-    see; else only the first thread does.
+    see; else only the first thread does.  is_of_warp: whether the threads of a warp execute the statement together, in
+    parts that nobody knows.
     """
 
     around: tuple[Operation, ...]
     rank: int
     threads: tuple[int | None, ...]
     is_of_all: bool
+    is_of_warp: bool = False
 
     def beside(self, other: _Frame, loop: Operation | None) -> isl.Map:
         """{ instance -> instances in the same iteration of all common loops }; with `loop`, in a later iteration of
@@ -207,10 +210,10 @@ class _Kernel:
         self.guarded = {
             inner
             for op in statements_of_threads(root.regions[0].block)
-            if effects_of(op).is_seen
+            if effects_of(op).is_seen or has_fragment_nests(op)
             for inner in op.walk()
         }
-        self.extents = launch_extents([op for op in root.walk() if is_thread_loop(op)], root)
+        self.extents = thread_extents(root)
         self.touches: dict[Operation, _Touches] = {}
         for statement in Region(root, is_left_out=_is_private).statements():
             op = statement.key if isinstance(statement.key, Operation) else statement.key.block
@@ -223,7 +226,8 @@ class _Kernel:
         positions = {thread_axis_of(loop): n for n, loop in reversed(list(enumerate(loops)))}
         threads = tuple(positions.get(axis) for axis in self.extents)
         is_partial = any(extent != 1 and axis not in positions for axis, extent in self.extents.items())
-        return _Frame(around, len(loops), threads, is_partial and op not in self.guarded)
+        of_warp = is_in_fragment_nest(op)
+        return _Frame(around, len(loops), threads, is_partial and op not in self.guarded, of_warp)
 
     def insert(self) -> None:
         block = self.root.regions[0].block
@@ -325,6 +329,8 @@ class _Kernel:
         if (a, b, loop) not in self._queries:
             near = self._near(a, b)
             same = None if a.is_of_all or b.is_of_all else a.by_same_thread(b)
+            if a.is_of_warp or b.is_of_warp:
+                same = None
             self._queries[a, b, loop] = _DistanceQuery(a.beside(b, loop), same, near)
         return self._queries[a, b, loop]
 
@@ -362,8 +368,8 @@ class _DistanceQuery:
     """A distance query for two statements, which depends on their frames only.
 
     ordered: { instance -> instances that may run before the next barrier }.  same: { instance -> instances of the same
-    thread }, None if all threads execute one of the statements.  near: { instance -> instances of threads of the same
-    warp }.
+    thread }, None if several threads execute one of the statements.  near: { instance -> instances of threads of the
+    same warp }.
     """
 
     ordered: isl.Map

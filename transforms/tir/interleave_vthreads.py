@@ -15,6 +15,7 @@ from ...analysis.lanes import free_values
 from ...analysis.names import buffer_name, loop_name
 from ...analysis.threads.axes import is_virtual_thread_loop, outer_loop_of_axis, thread_axis_of
 from ...analysis.threads.barriers import is_barrier
+from ...analysis.threads.fragments import is_fragment_nest
 from ...analysis.threads.memories import memory_of
 from ...core.dtypes import dtype_of
 from ...core.remarks import PassRemarks
@@ -258,7 +259,8 @@ class _Writer:
             pending = []
 
     def _statement(self, pending: Sequence[Operation], op: Operation) -> None:
-        if isinstance(op, ForOp | IfOp | AttrOp | LaunchThreadOp) and not self._differs_in(pending, op):
+        is_divided = isinstance(op, ForOp | IfOp | AttrOp | LaunchThreadOp) and not is_fragment_nest(op)
+        if is_divided and not self._differs_in(pending, op):
             for region in op.regions:
                 self.block(region.block)
         elif self._names(pending, op) or not _is_repeatable(pending, op):

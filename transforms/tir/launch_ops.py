@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.names import loop_name
-from ...analysis.threads.axes import BoundLoop, bound_loop_range, thread_axis_of
+from ...analysis.threads.axes import THREAD_AXES, BoundLoop, bound_loop_range, is_thread_loop, thread_axis_of
+from ...analysis.threads.fragments import check_warp, is_fragment_nest
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
+from ...core.gpu import WARP_SIZE
 from ...dialects.tir import IfOp, LaunchThreadOp, Mixed, TirBuilder
 
 
@@ -42,18 +45,36 @@ def launch_extents(loops: Sequence[BoundLoop], kernel: Operation) -> dict[str, M
     return extents
 
 
+def thread_extents(kernel: Operation) -> dict[str, Mixed]:
+    """The number of threads that a kernel needs along each axis of its loops over threads, which are those of a warp
+    along `threadIdx.x` if the kernel has matrix operations.
+
+    Raises the errors of `launch_extents`, and UnsupportedError for matrix operations beside loops over another number
+    of threads along `threadIdx.x`.
+    """
+    extents = launch_extents([op for op in kernel.walk() if is_thread_loop(op)], kernel)
+    nest = next((op for op in kernel.walk() if is_fragment_nest(op)), None)
+    if nest is not None:
+        check_warp(nest, extents.setdefault(THREAD_AXES[0], WARP_SIZE))
+    return extents
+
+
 def build_launches(
     axes: Sequence[str], extents: dict[str, Mixed], like: Sequence[BoundLoop], point: InsertPoint
 ) -> list[LaunchThreadOp]:
-    """Builds nested launches over some axes, the first axis outermost, with the names of loops over these axes."""
+    """Builds nested launches over some axes, the first axis outermost, with the names of loops over
+    these axes where there are some."""
     launches: list[LaunchThreadOp] = []
     for axis in axes:
+        if axis not in extents:
+            continue
         first = next((loop for loop in like if thread_axis_of(loop) == axis), None)
         if first is None:
-            continue
-        op = LaunchThreadOp(loop_name(first), axis, extents[axis], first.variable.type)
-        op.location = first.location
-        op.variable.name_hint = first.variable.name_hint
+            op = LaunchThreadOp(f"t{axis[-1]}", axis, extents[axis], i32)
+        else:
+            op = LaunchThreadOp(loop_name(first), axis, extents[axis], first.variable.type)
+            op.location = first.location
+            op.variable.name_hint = first.variable.name_hint
         Rewriter.insert_op(op, point)
         point = InsertPoint.at_end(op.body.block)
         launches.append(op)

@@ -22,7 +22,8 @@ from ...analysis.threads.axes import (
     thread_axis_of,
 )
 from ...analysis.threads.execution import effects_of, has_copy_for_each_thread, statements_of_threads
-from ...analysis.threads.memories import LOCAL, is_shared, memory_of
+from ...analysis.threads.fragments import has_fragment_nests
+from ...analysis.threads.memories import LOCAL, is_fragment, is_shared, memory_of
 from ...analysis.threads.shuffles import check_convergence, is_shuffle
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
@@ -40,15 +41,15 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before, is_expression_op
-from .launch_ops import build_launches, launch_extents, replace_loop
+from .launch_ops import build_launches, replace_loop, thread_extents
 
 
 class TirLaunchThreadsPass(ModulePass):
     """Merges the statements of a block of threads into one launch of threads, with a guard around each statement.
 
     A loop over fewer threads than the launch becomes a branch; a statement without a loop over an axis is executed by
-    the first thread of that axis. Private memory of threads loses its dimensions for threads, and is allocated inside
-    the launch of threads; shared memory is allocated before it.
+    the first thread of that axis, a matrix operation by all threads of `threadIdx.x`. Private memory of threads loses
+    its dimensions for threads, and is allocated inside the launch of threads; shared memory is allocated before it.
 
     Before
         tir.launch_thread "bx" %bx : i32 in 4 thread "blockIdx.x" {
@@ -94,7 +95,7 @@ def _launch(kernel: Operation) -> None:
         inner = deeper
     block = inner.regions[0].block
     loops = [op for op in kernel.walk() if is_thread_loop(op)]
-    extents = launch_extents(loops, inner)
+    extents = thread_extents(inner)
     for op in [op for op in kernel.walk() if is_shuffle(op)]:
         check_convergence(op, extents)
     allocations = _allocations(kernel)
@@ -136,7 +137,8 @@ def _guard_by_first_threads(
     for region in leaf.regions if deeper else ():
         for inner in [op for block in region.blocks for op in block.ops if not is_expression_op(op)]:
             _guard_by_first_threads(inner, deeper, frozenset(outer))
-    missing = {axis: variable for axis, variable in variables.items() if axis not in mine}
+    lanes = THREAD_AXES[:1] if has_fragment_nests(leaf) else ()
+    missing = {axis: variable for axis, variable in variables.items() if axis not in mine and axis not in lanes}
     effects = effects_of(leaf)
     for alloc in effects.private:
         if alone := (mine & set(variables)) - set(_axes_of(alloc)):
@@ -222,7 +224,8 @@ def _move_allocation(alloc: AllocBufferOp, kernel: Operation, block: Block, body
         alloc.detach()
         Rewriter.insert_op(alloc, InsertPoint.at_start(block))
         return
-    new = alloc.copy_with_shape(alloc.mixed_shape[len(axes) :], memory_space(LOCAL))
+    space = alloc.type.memory_space if is_fragment(alloc.buffer) else memory_space(LOCAL)
+    new = alloc.copy_with_shape(alloc.mixed_shape[len(axes) :], space)
     new.location = alloc.location
     Rewriter.insert_op(new, InsertPoint.at_start(body))
     for user in [use.operation for use in alloc.buffer.uses]:

@@ -66,11 +66,16 @@ class TirLowerMatchBuffersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in [f for f in op.body.block.ops if isinstance(f, FuncOp)]:
-            replace_pointers(function)
-        # Outer boxes first; their lowering includes nested boxes.
-        for region in list(find_ops(op, MatchRegionOp)):
-            if region.parent is not None:
-                _Lowering(region).run()
+            lower_match_buffers(function)
+
+
+def lower_match_buffers(function: FuncOp) -> None:
+    """Replaces the boxes of buffers in a function by the buffers, in place."""
+    replace_pointers(function)
+    # Outer boxes first; their lowering includes nested boxes.
+    for region in list(find_ops(function, MatchRegionOp)):
+        if region.parent is not None:
+            _Lowering(region).run()
 
 
 class _Lowering:

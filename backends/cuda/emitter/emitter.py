@@ -20,11 +20,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from ....analysis.threads.fragments import LOAD
 from ....core.diagnostics import did_you_mean
 from ....core.dtypes import dtype_of, is_small_float, numpy_dtype
 from ....core.errors import UnsupportedError
 from ....core.walking import find_ops
-from ....dialects.attributes import CUDA_EXPRESSION, NOALIAS, PACKED, PARAMETER_NAME
+from ....dialects.attributes import CUDA_EXPRESSION, MATRIX_OPERATION, NOALIAS, PACKED, PARAMETER_NAME
 from ...llvm.function import lowering_unsupported
 from ...llvm.types import byte_size, dense_bytes, lane_count, layout_of
 from . import arith, control, math
@@ -237,6 +238,11 @@ class ModuleEmitter:
         declaration = self.external.get(op.callee.string_value())
         return declaration if declaration is not None and CUDA_EXPRESSION in declaration.attributes else None
 
+    def matrix_operation(self, op: func.CallOp) -> list[str]:
+        declaration = self._external.get(op.callee.string_value())
+        text = None if declaration is None else declaration.attributes.get(MATRIX_OPERATION)
+        return text.data.split() if isinstance(text, StringAttr) else []
+
     def writes(self, value: SSAValue) -> bool:
         if value not in self._writing:
             self._writing[value] = True  # the assumption for recursive calls
@@ -261,6 +267,8 @@ class ModuleEmitter:
                 return self.writes(op.base_buffer)
             case func.CallOp() if (callee := self._functions.get(op.callee.string_value())) is not None:
                 return self.writes(callee.body.block.args[operand])
+            case func.CallOp() if LOAD in self.matrix_operation(op):
+                return operand == 0
             case _:
                 return True
 

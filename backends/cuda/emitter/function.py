@@ -90,6 +90,10 @@ class CudaModule(Protocol):
         """The declaration of a called function that is an expression, None for other functions."""
         ...
 
+    def matrix_operation(self, op: func.CallOp) -> list[str]:
+        """The name and the layout of a matrix operation that is called, [] for other functions."""
+        ...
+
     def writes(self, value: SSAValue) -> bool:
         """Whether any operation may write through a buffer."""
         ...

@@ -12,6 +12,7 @@ from ....dialects.attributes import CUDA_EXPRESSION, PARAMETER_DTYPE, WARP_BARRI
 from ...llvm.types import lane_count
 from .arith import class_of
 from .expression import INT, PRIMARY, UNARY, UNSIGNED, WIDTHS, CudaExpr, index_arithmetic
+from .fragments import emit_matrix_operation
 from .function import CudaFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import address_of
 from .types import scalar_type
@@ -92,6 +93,9 @@ def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
             return
         kind = scalar_type(op.res[0].type)
         f.define(op.res[0], CudaExpr(f"({kind})({_expression_text(f, op, expression)})", UNARY, kind))
+        return
+    if operation := f.module.matrix_operation(op):
+        emit_matrix_operation(f, op, *operation)
         return
     callee, function = f.module.callee(op)
     if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lane_count(r.type) is not None for r in op.res):

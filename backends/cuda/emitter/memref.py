@@ -14,7 +14,7 @@ from dataclasses import replace
 from math import gcd, prod
 from typing import Any, cast
 
-from xdsl.dialects import memref
+from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseArrayBase,
@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....core.dtypes import dtype_of
 from ....core.errors import UnsupportedError
 from ....core.sizes import align_up
+from ....dialects.attributes import FRAGMENT_TYPE
 from ...llvm.types import bit_width, byte_size, is_bool, layout_of
 from .arith import cast_pointer, narrow
 from .expression import (
@@ -45,8 +46,12 @@ from .expression import (
     to_unsigned,
 )
 from .expression import cast as cast_to
+from .fragments import declare_fragments
 from .function import UNKNOWN_SIZE, CudaBuffer, CudaFunctionEmitter, Lowerings, contiguous_strides, lowering_unsupported
 from .types import BFLOAT, HALF, has_padding_bits, mask_bits, memory_type, scalar_type
+
+MATRIX_ALIGNMENT = 32
+"""In bytes: of a matrix in memory (CUDA C++ Programming Guide, "Warp Matrix Functions")."""
 
 ALIGNMENT = 16
 """In bytes: the widest access, and the alignment of kernel arguments and allocations."""
@@ -155,6 +160,9 @@ def _alloca(f: CudaFunctionEmitter, op: memref.AllocaOp) -> None:
         raise lowering_unsupported(op, f"memory on the device needs a static shape, got {type}")
     count = prod(extent for extent in layout.shape if extent is not None)
     space = type.memory_space
+    if FRAGMENT_TYPE in op.attributes:
+        f.bind(op.memref, _static_buffer(declare_fragments(f, op, count), layout.shape, 1))
+        return
     scope = "local" if isinstance(space, NoneAttr) else space.data if isinstance(space, StringAttr) else str(space)
     if scope not in _SCOPES:
         raise lowering_unsupported(op, f"no memory called {scope!r} on the device, only {', '.join(_SCOPES)}")
@@ -163,8 +171,11 @@ def _alloca(f: CudaFunctionEmitter, op: memref.AllocaOp) -> None:
 
 
 def _alignment(op: memref.AllocaOp, size: int) -> int:
-    """The alignment of an allocation: at least the width of the widest access, if the buffer is that large."""
+    """The alignment of an allocation: at least the width of the widest access, if the buffer is that large, and that
+    of a matrix for calls."""
     required = 1 if op.alignment is None else op.alignment.value.data
+    if any(isinstance(use.operation, func.CallOp) for use in op.memref.uses):
+        required = max(required, MATRIX_ALIGNMENT)
     return max(required, ALIGNMENT if size >= ALIGNMENT else 1)
 
 

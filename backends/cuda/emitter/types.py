@@ -33,7 +33,10 @@ BITS = "unsigned char"
 bits, zeros above.
 """
 
-HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h"}
+FRAGMENT = "nvcuda::wmma::"
+"""The prefix of the names of fragments and of matrix operations."""
+
+HEADERS = {HALF: "cuda_fp16.h", BFLOAT: "cuda_bf16.h", FRAGMENT: "mma.h"}
 """The header of each type that requires one."""
 
 

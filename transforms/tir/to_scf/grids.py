@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from xdsl.dialects import gpu
-from xdsl.dialects.builtin import UnitAttr, i32
+from xdsl.dialects.builtin import MemRefType, UnitAttr, i32
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES
+from ....analysis.threads.fragments import FILL, MULTIPLY, fragments_of, layout_of
 from ....analysis.threads.shuffles import ALL_LANES, shuffle_of
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of, wrap_int
@@ -109,6 +110,27 @@ def active_mask(w: UpstreamWriter, op: CallIntrinOp) -> None:
     """The mask of active lanes: all lanes."""
     (result,) = op.results
     w.bind(result, w.constant(wrap_int(ALL_LANES, dtype_of(result.type)), lower_type(result.type)))
+
+
+def matrix_operation(w: UpstreamWriter, op: CallIntrinOp) -> None:
+    """Emits a call of a matrix operation of a warp: each fragment as the memory of fragments and a number, a matrix in
+    memory as the memory, the position of its first element, and the distance between its rows."""
+    name = op.intrinsic.data
+    if w.launched is None:
+        raise unsupported_op_error(op, f"T.{name}: only a kernel has warps (`tir-lower-fragments` replaces it)")
+    operands = [
+        v for pointer, number in fragments_of(op) for v in (w.pointer(pointer).base, w.index(w.index_of(number)))
+    ]
+    layout = None
+    if name == FILL:
+        operands.append(w.value(op.args[5]))
+    elif name != MULTIPLY:
+        memory, layout = w.pointer(op.args[5]), layout_of(op)
+        if not isinstance(memory.base.type, MemRefType):
+            raise unsupported_op_error(op, f"T.{name}: a pointer that was loaded, expected the address of an element")
+        operands += [memory.base, w.index(memory.offset), w.index(w.index_of(op.args[6]))]
+    callee = w.module.declare_matrix_operation(name, layout, [operand.type for operand in operands])
+    w.module.call_named(w, callee, operands, [])
 
 
 HANDLERS: Handlers = {LaunchThreadOp: _launch}

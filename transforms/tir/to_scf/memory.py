@@ -26,8 +26,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ....analysis.names import buffer_name
+from ....analysis.threads.memories import is_fragment
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of, element_byte_size
+from ....dialects.attributes import FRAGMENT_TYPE
 from ....dialects.tir import (
     AccessPtrOp,
     AddressOfOp,
@@ -156,13 +158,24 @@ def _alloc_buffer(w: UpstreamWriter, op: AllocBufferOp) -> None:
     shape = [w.index_of(d) for d in op.mixed_shape]
     if isinstance(type.layout, NoneAttr):
         compact = MemRefType(type.element_type, _statics(shape), NoneAttr(), type.memory_space)
-        w.bind(op.buffer, allocate_memref(w, compact, shape, alignment, stack))
+        allocated = allocate_memref(w, compact, shape, alignment, stack)
+        if w.launched is not None and is_fragment(op.buffer):
+            allocated.owner.attributes[FRAGMENT_TYPE] = StringAttr(_fragment_type(w, op))
+        w.bind(op.buffer, allocated)
         return
     _, strides, offset = _layout(w, op.buffer)
     size = _extent(w, shape, strides, offset)
     flat = MemRefType(type.element_type, _statics([size]), NoneAttr(), type.memory_space)
     base = allocate_memref(w, flat, [size], alignment, stack)
     w.bind(op.buffer, view(w, LoweredPointer(base), type, shape, strides, offset)[0])
+
+
+def _fragment_type(w: UpstreamWriter, op: AllocBufferOp) -> str:
+    """The type of fragments as text: `16x16x16 row_major`."""
+    if op.buffer not in w.fragment_types:
+        raise unsupported_op_error(op, f"no shape of the fragments in {op.buffer_name.data}, expected a load or store")
+    type = w.fragment_types[op.buffer]
+    return " ".join(["x".join(map(str, type.shape)), *filter(None, [type.layout])])
 
 
 def _alignment(op: BufferOp) -> int:

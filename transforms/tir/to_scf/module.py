@@ -23,6 +23,7 @@ from ....dialects.attributes import (
     ELSEWHERE,
     GRAPH_KERNEL,
     HOST_FUNCTION,
+    MATRIX_OPERATION,
     NOALIAS,
     NOINLINE,
     ON_DEVICE,
@@ -67,6 +68,7 @@ class ModuleLowering:
         self._packed: dict[tuple[object, ...], str] = {}
         self._variadic: dict[tuple[object, ...], str] = {}
         self._expressions: dict[tuple[object, ...], str] = {}
+        self._matrix_operations: dict[tuple[object, ...], str] = {}
         self.signatures: dict[str, Sequence[Attribute]] = {}
         for op in module.body.block.ops:
             match op:
@@ -169,6 +171,15 @@ class ModuleLowering:
             self._expressions[key] = symbol = self.fresh_symbol(name)
             self._declare(symbol, inputs, outputs, {CUDA_EXPRESSION: text}, _attributes(dtypes))
         return self._expressions[key]
+
+    def declare_matrix_operation(self, name: str, layout: str | None, inputs: Sequence[Attribute]) -> str:
+        """Declares a matrix operation of a warp for these operands, once; returns its symbol."""
+        key = (name, layout, *inputs)
+        if key not in self._matrix_operations:
+            self._matrix_operations[key] = symbol = self.fresh_symbol(name)
+            text = StringAttr(" ".join(filter(None, [name, layout])))
+            self._declare(symbol, inputs, [], {MATRIX_OPERATION: text})
+        return self._matrix_operations[key]
 
     def call_named(
         self, w: UpstreamWriter, name: str, args: Sequence[SSAValue], types: Sequence[Attribute]

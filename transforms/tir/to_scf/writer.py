@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from xdsl.dialects import arith, llvm, memref
@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....analysis.index import Analyzer
+from ....analysis.threads.fragments import FragmentType, fragment_types
 from ....core.diagnostics import unsupported_op_error, where
 from ....core.dtypes import dtype_of, element_byte_size
 from ....core.errors import PassError
@@ -112,6 +113,11 @@ class UpstreamWriter:
         """Inside a launch, { axis -> index of the block or thread along this axis }."""
 
     # Operations
+
+    @cached_property
+    def fragment_types(self) -> dict[SSAValue, FragmentType]:
+        """The types of the fragments in each memory of the function."""
+        return fragment_types(self.function)
 
     def statements(self, ops: Iterable[Operation]) -> None:
         """Lowers operations in order."""

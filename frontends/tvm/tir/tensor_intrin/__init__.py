@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from ....backends.validation.tensor_intrinsics import register_tensor_intrin
-from ....core.errors import OptionError
-from ....schedule.intrinsics import tensor_intrin
-from ..ir.module import PrimFunc
+from .....backends.validation.tensor_intrinsics import register_tensor_intrin
+from .....core.errors import OptionError
+from .....schedule.intrinsics import tensor_intrin
+from ...ir.module import PrimFunc
 
 
 @dataclass(frozen=True)
