@@ -15,6 +15,8 @@ _FOREIGN = {
     "opencl": 4, "vulkan": 7, "metal": 8, "vpi": 9, "rocm": 10, "ext_dev": 12, "hexagon": 16, "webgpu": 15,
 }  # fmt: skip
 """DLPack's device type of each kind of TVM's devices without a driver here."""
+EMULATED = ("opencl", "vulkan", "metal", "rocm", "webgpu")
+"""The kinds of GPUs, other than CUDA's, that the emulated GPU stands for."""
 _SHORT = {"cl": "opencl", "mtl": "metal", "sdaccel": "opencl"}
 
 
@@ -42,13 +44,14 @@ class ForeignDevice(Device):
 
 
 def emulate_gpu() -> None:
-    """Makes the device and the target `cuda` mean the emulated GPU, in the whole process, from now on."""
+    """Makes the devices and the targets `cuda`, `opencl`, `vulkan`, `metal`, `rocm` and `webgpu` mean the emulated GPU,
+    in the whole process, from now on."""
     global _emulated
     _emulated = True
 
 
 def is_gpu_emulated() -> bool:
-    """Whether `cuda` means the emulated GPU."""
+    """Whether `cuda`, and the other kinds of GPUs, mean the emulated GPU."""
     return _emulated
 
 
@@ -63,17 +66,22 @@ def device(name: str, index: int = 0) -> Device:
     kind = (str(name).split() or [""])[0]
     kind = _SHORT.get(kind, kind)
     if kind in _FOREIGN:
-        return ForeignDevice(kind, index)
+        return _foreign(kind, index)
     found = devices.device(str(name), index)
     return cuda(index) if found.kind == "cuda" else found
 
 
+def _foreign(kind: str, index: int) -> Device:
+    """A device of a kind of TVM's without a driver here: the emulated GPU, or one that does not exist."""
+    return devices.cuda_emulated(index) if _emulated and kind in EMULATED else ForeignDevice(kind, index)
+
+
 def _of_kind(kind: str) -> Callable[..., Device]:
     def create(dev_id: int = 0) -> Device:
-        return ForeignDevice(kind, dev_id)
+        return _foreign(kind, dev_id)
 
     create.__name__ = kind
-    create.__doc__ = f"A device of the kind {kind}, which does not exist here."
+    create.__doc__ = f"A device of the kind {kind}: the emulated GPU after `emulate_gpu`, else one that does not exist."
     return create
 
 
@@ -81,6 +89,6 @@ opencl, vulkan, metal, vpi, rocm, ext_dev, hexagon, webgpu = (_of_kind(kind) for
 cl, mtl = opencl, metal
 
 __all__ = [
-    "Device", "ForeignDevice", "cl", "cpu", "cuda", "device", "emulate_gpu", "ext_dev", "hexagon", "is_gpu_emulated",
-    "metal", "mtl", "opencl", "rocm", "vpi", "vulkan", "webgpu",
+    "EMULATED", "Device", "ForeignDevice", "cl", "cpu", "cuda", "device", "emulate_gpu", "ext_dev", "hexagon",
+    "is_gpu_emulated", "metal", "mtl", "opencl", "rocm", "vpi", "vulkan", "webgpu",
 ]  # fmt: skip

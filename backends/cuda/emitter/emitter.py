@@ -239,7 +239,7 @@ class ModuleEmitter:
         return declaration if declaration is not None and CUDA_EXPRESSION in declaration.attributes else None
 
     def matrix_operation(self, op: func.CallOp) -> list[str]:
-        declaration = self._external.get(op.callee.string_value())
+        declaration = self.external.get(op.callee.string_value())
         text = None if declaration is None else declaration.attributes.get(MATRIX_OPERATION)
         return text.data.split() if isinstance(text, StringAttr) else []
 

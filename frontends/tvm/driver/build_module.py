@@ -207,10 +207,16 @@ class CModule(OperatorModule):
 
 
 class OpenCLModule(OperatorModule):
-    """Functions for an OpenCL device, of which the kernels exist as source. UnsupportedError for every other use."""
+    """Functions for an OpenCL device, of which the kernels exist as source. program: the functions on the emulated GPU;
+    without it, UnsupportedError for every use but the source."""
 
-    def __init__(self, text: str):
+    type_key = "opencl"
+
+    def __init__(self, text: str, program: Program | None = None):
         self._kernels = OpenCLKernels(text)
+        self._symbols = {}
+        if program is not None:
+            self._program = program
 
     @property
     def imported_modules(self) -> list[DeviceModule]:
@@ -444,7 +450,7 @@ def build(
         mod = _program(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
     ready = lower_intrinsics(mod, chosen.kind.name)
     if chosen.kind.name == "opencl":
-        return OpenCLModule(opencl_source(ready))
+        return OpenCLModule(opencl_source(ready), _build(ready, chosen.compiled) if chosen.is_local else None)
     program = _build(ready, chosen.compiled)
     return CModule(ready, program, _symbols(mod)) if chosen.kind.name == "c" else OperatorModule(program, _symbols(mod))
 

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 from ....core import target as core
 from ....core.diagnostics import did_you_mean
 from ....core.errors import OptionError, UnsupportedError
-from ..devices import is_gpu_emulated
+from ..devices import EMULATED, is_gpu_emulated
 from .tags import TAGS
 
 _KEYS = {
@@ -103,7 +103,14 @@ class Target:
     def is_local(self) -> bool:
         """Whether this machine can compile for the target."""
         triple = str(self.attrs.get("mtriple", ""))
+        if self._is_emulated:
+            return True
         return self.kind.name in _COMPILED and (not triple or triple.partition("-")[0] in _machines())
+
+    @property
+    def _is_emulated(self) -> bool:
+        """Whether the target is a GPU without a code generator that the emulated GPU stands for."""
+        return is_gpu_emulated() and self.kind.name in EMULATED
 
     @property
     def compiled(self) -> core.Target:
@@ -112,6 +119,8 @@ class Target:
             triple = self.attrs.get("mtriple")
             what = f"machine {triple}" if self.kind.name in _COMPILED else f"kind {self.kind.name}"
             raise UnsupportedError(f"target {self}: no code generator for {what}, expected {', '.join(_COMPILED)} here")
+        if self._is_emulated:
+            return core.Target.from_value("cuda-emulated")
         if self.kind.name == "c":  # the options are those of the user's compiler
             return core.Target.from_value("llvm")
         kind = "cuda-emulated" if self.kind.name == "cuda" and is_gpu_emulated() else self.kind.name

@@ -4,10 +4,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell import OptionError, UnsupportedError
+from stepwell.backends.cuda.emulation import compiler
+from stepwell.frontends.tvm import devices as tvm_devices
 from stepwell.frontends.tvm import te
 
 
@@ -85,3 +88,18 @@ def test_a_module_of_opencl_is_text(tmp_path: Path) -> None:
     for use in (module, lambda: module["main"], module.get_source, lambda: module.entry_name):
         with pytest.raises(UnsupportedError, match="exist as source only"):
             use()
+
+
+@pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
+@pytest.mark.parametrize("kind", ["opencl", "rocm", "metal", "vulkan", "webgpu"])
+def test_the_emulated_gpu_stands_for_gpus_of_other_kinds(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    assert not tvm.target.Target(kind).is_local
+    assert not tvm.device(kind).exist
+    monkeypatch.setattr(tvm_devices, "_emulated", True)
+    module = tvm.build(*bound(lambda x: x + 1.0), kind)
+    device = tvm.device(kind, 0)
+    a = tvm.nd.array(np.arange(256, dtype="float32"), device)
+    b = tvm.nd.array(np.zeros(256, "float32"), device)
+    module(a, b)
+    np.testing.assert_array_equal(b.numpy(), a.numpy() + 1)
+    assert ("__kernel" in module.imported_modules[0].get_source()) == (kind == "opencl")
