@@ -385,6 +385,7 @@ LOOPS_C = Landing(
     lambda _: [
         TirResolveBlocksPass(),
         TirLowerMatchBuffersPass(),
+        TirLowerFragmentsPass(),
         TirCheckBoundsPass(),
         TirSimplifyPass(unit_loops=True),
         TirUnrollLoopsPass(),
