@@ -47,6 +47,7 @@ def test_schedules_of_a_function_are_drawn_and_measured(tmp_path: Path) -> None:
     records = database.get_top_k(ms.Workload(ms.database.normalized(product())), 9)
     assert [record.mean for record in records] == sorted(record.mean for record in records)
     sch = ms.tir_integration.compile_tir(database, product(), "llvm")
+    assert sch is not None
     assert str(sch.trace) == str(records[0].trace)
     assert "sample_perfect_tile" in str(sch.trace)
     check_multiplies(sch.mod)
