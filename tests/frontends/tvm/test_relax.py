@@ -185,7 +185,7 @@ def test_words_of_2022_are_words_of_today() -> None:
             y = builder.emit(relax.op.relu(relax.op.dense(x, w)))
             y = builder.emit_output(relax.op.linear_algebra.matmul(y, relax.op.nn.leaky_relu(w, 0.5)))
         builder.emit_func_output(y)
-    values = np.float32([[1, -2], [3, 4]])
+    values = np.array([[1, -2], [3, 4]], "float32")
     expected = np.maximum(values @ values.T, 0) @ np.where(values > 0, values, values / 2)
     machine = relax.VirtualMachine(tvm.compile(builder.get(), "llvm"), tvm.cpu(), profile=True)
     np.testing.assert_allclose(machine["main"](values, values).numpy(), expected)
