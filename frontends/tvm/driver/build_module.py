@@ -96,6 +96,11 @@ class OperatorModule:
         self._symbols = symbols or {}
 
     @property
+    def type_key(self) -> str:
+        """The kind of the code of the host."""
+        return "llvm"
+
+    @property
     def entry_name(self) -> str:
         """The name of the entry function."""
         return self.entry_func.name
