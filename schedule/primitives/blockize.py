@@ -24,13 +24,7 @@ from ..state import ComputeLocation, State, applies
 class BlockizePrimitives(Recorder):
     """Primitives that create scopes."""
 
-    def blockize(
-        self,
-        target: LoopRV | BlockLike | list[BlockLike] | None = None,
-        preserve_unit_iters: bool = True,
-        *,
-        loop: LoopRV | None = None,
-    ) -> BlockRV:
+    def blockize(self, target: LoopRV | BlockLike | list[BlockLike], preserve_unit_iters: bool = True) -> BlockRV:
         """Turn a loop with its body, or adjacent blocks, into one block.
 
             for i_0, i_1 in T.grid(4, 8):           for i_0 in range(4):
@@ -50,14 +44,11 @@ class BlockizePrimitives(Recorder):
         target: a loop that contains one or more blocks and no statement outside of blocks; or blocks whose statements
         directly follow each other and contain no other blocks, all inside or all outside of the init of the enclosing
         block.  preserve_unit_iters: recorded in the trace as in TVM;
-        an outer axis with a single value is always kept, bound to 0.  loop: the target, as TVM called it until v0.9.
+        an outer axis with a single value is always kept, bound to 0.
         Returns the new block. From now on, `get_loops` of the inner blocks returns the loops inside of the new block.
         Legal if all inits of one instance of the new block may run before everything else in it. ScheduleError with
         two conflicting instances if not, or with the axis that cannot be divided.
         """
-        target = loop if target is None else target
-        if target is None:
-            raise ScheduleError("blockize: expected a loop, a block or a list of blocks")
         if isinstance(target, list | tuple):
             targets: list[BlockRV | LoopRV] = [self._block(block) for block in target]
         else:
