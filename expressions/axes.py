@@ -19,18 +19,25 @@ class Range:
 
 
 class IterVar(ExprConvertible, Operators):
-    """An axis: a variable and its domain. kind: spatial, reduce, or thread.
+    """An axis: a variable and its domain. kind: spatial, reduce, scan, opaque, or thread.
 
     In expressions, including `axis == 2`, an axis converts to its variable.
     """
 
     __slots__ = ("dom", "kind", "thread_tag", "var")
 
+    DataPar, ThreadIndex, CommReduce, Ordered, Opaque = range(5)
+
     def __init__(self, dom: Range | None, var: Var, kind: str, thread_tag: str = ""):
         self.dom = dom
         self.var = var
         self.kind = kind
         self.thread_tag = thread_tag
+
+    @property
+    def iter_type(self) -> int:
+        """TVM's number of the kind: `DataPar`, `ThreadIndex`, `CommReduce`, `Ordered` or `Opaque`."""
+        return ("spatial", "thread", "reduce", "scan", "opaque").index(self.kind)
 
     def asexpr(self) -> PrimExpr:
         return self.var

@@ -48,7 +48,7 @@ from .pass_printing import ALL, PassPrinter
 from .remarks import add_remarks_options, complete_remarks_option, report_decisions
 from .usage import refuse_arguments
 
-_SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda"}
+_SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda", "c": "stepwell-c"}
 _VALIDATE = "--validate"
 _LOWERING_TARGETS = (*_SHORT_TARGETS, *_SHORT_TARGETS.values())
 """The targets that lower programs."""

@@ -63,3 +63,16 @@ class StepwellCudaTarget(Target):
         from ..backends.cuda.build import cuda_source
 
         output.write(cuda_source(Module(module)))
+
+
+@dataclass(frozen=True)
+class StepwellCTarget(Target):
+    """The C11 of the functions of a module at any landing."""
+
+    name = "stepwell-c"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        # lazy: every xDSL tool imports this module to list the targets
+        from ..backends.c import c_source
+
+        output.write(c_source(Module(module)).source)

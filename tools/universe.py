@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 TARGETS = {
     "stepwell-asm": "StepwellAsmTarget",
+    "stepwell-c": "StepwellCTarget",
     "stepwell-cuda": "StepwellCudaTarget",
     "stepwell-llvm": "StepwellLlvmTarget",
     "tvmscript": "TvmscriptTarget",

@@ -108,8 +108,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",
     },
     "tvm.tir": {
-        "Block": "blocks are read with tvm.tir.Schedule, and written with T.block",
-        "BlockRealize": "blocks are read with tvm.tir.Schedule, and written with T.block",
         "usmp": "the memory of graphs is planned by relay.build",
     },
     "tvm.tir.transform": {

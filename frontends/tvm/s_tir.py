@@ -2,8 +2,10 @@
 
 from . import dlight
 from .absent import report_absent
+from .tir import Block as SBlock
+from .tir import BlockRealize as SBlockRealize
 from .tir import Schedule, ScheduleError, analysis, transform
 
 __getattr__ = report_absent("tvm.s_tir")
 
-__all__ = ["Schedule", "ScheduleError", "analysis", "dlight", "transform"]
+__all__ = ["SBlock", "SBlockRealize", "Schedule", "ScheduleError", "analysis", "dlight", "transform"]

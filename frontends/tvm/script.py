@@ -8,10 +8,9 @@ from typing import Any
 from ...core.errors import StepwellError, UnsupportedError
 from ...module import Module
 from ..tvmscript import decorators, parse_tvmscript
-from ..tvmscript.decorators import T as tir
-from ..tvmscript.decorators import Vocabulary, function
+from ..tvmscript.decorators import Vocabulary, function, inline, macro
 from .absent import report_absent
-from .ir.module import IRModule
+from .ir.module import IRModule, PrimFunc
 from .relax.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
 
 
@@ -28,6 +27,19 @@ def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> 
 def _define(cls: type) -> Any:
     define = getattr(cls, "define_module", None)
     return _as_ir_module(decorators.ir_module(cls)) if define is None else define()
+
+
+def prim_func(
+    function: Any = None, /, *, private: bool = False, check_well_formed: bool = True, s_tir: bool = False
+) -> Any:
+    """The function, parsed from its source; inside a class, the function itself, for `ir_module` to parse. The options
+    are parsed from the source too. Raises `ParseError` at the user's line."""
+    return _as_prim_func if function is None else _as_prim_func(function)
+
+
+def _as_prim_func(function: Any) -> Any:
+    parsed: Any = decorators.prim_func(function)
+    return PrimFunc(parsed.op, parsed.constants) if isinstance(parsed, Module) else parsed
 
 
 def pyfunc(function: Any) -> Any:
@@ -67,6 +79,9 @@ def _struct_info(name: str, kind: Callable[..., StructInfo]) -> Callable[..., An
 def _tuple(*fields: StructInfo) -> TupleStructInfo:
     return TupleStructInfo(fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields)
 
+
+tir = Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
+"""The vocabulary of functions on buffers: `T.prim_func` and all words that a function uses."""
 
 ir = Vocabulary("I", ir_module=ir_module, pyfunc=pyfunc)
 """The vocabulary of modules."""

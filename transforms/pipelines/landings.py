@@ -375,6 +375,29 @@ LEGAL_GPU = Landing(
 )
 """The operations that the CUDA emitter accepts."""
 
+LOOPS_C = Landing(
+    "loops",
+    lambda _: [
+        TirResolveBlocksPass(),
+        TirLowerMatchBuffersPass(),
+        TirCheckBoundsPass(),
+        TirSimplifyPass(unit_loops=True),
+        TirUnrollLoopsPass(),
+        TirSimplifyPass(unit_loops=True),
+        TirPlanAllocationsPass(),
+        TirInterleaveVthreadsPass(serial=True),
+    ],
+    every(checks.no_tensors, checks.no_blocks),
+)
+"""The same in the order of the program, without vectors."""
+
+LEGAL_C = Landing(
+    "legal upstream",
+    lambda _: [LegalizeSmallFloatsPass(), LegalizeSmallIntegersPass()],
+    every(checks.only_upstream, checks.no_small_floats, checks.no_small_integers),
+)
+"""The operations that the emitter of C accepts."""
+
 GRAPHS = (PROGRAMS, OPTIMIZED, PARTITIONED, CALLS)
 """From graphs of operators, and programs that contain operators, to graphs of calls."""
 
@@ -386,6 +409,9 @@ LLVM = (*TIR, STATEMENTS, SCHEDULED, LOOPS, UPSTREAM, LEGAL)
 
 CUDA = (*TIR, STATEMENTS, SCHEDULED_GPU, LOOPS_GPU, LAUNCHES, UPSTREAM_GPU, DEVICE, LEGAL_GPU)
 """From any landing to the input of the CUDA emitter."""
+
+C = (*TIR, STATEMENTS, LOOPS_C, UPSTREAM, LEGAL_C)
+"""From any landing to the input of the emitter of C."""
 
 
 def landings_until(name: str, launches: bool = False) -> tuple[Landing, ...]:

@@ -11,7 +11,7 @@ from ...core.cpu import CpuModel
 from ...module import Module
 from .checks import check_module
 from .division import Part, divide
-from .landings import CUDA, GRAPHS, LLVM, TIR, Landing, Options
+from .landings import CUDA, GRAPHS, LLVM, TIR, C, Landing, Options
 from .run import AfterPass, run_in_place
 
 _DEFAULTS = Options()
@@ -97,6 +97,12 @@ def lower_launches(
     arch: the architecture whose limits apply.  after, contract, errors: as of `lower`.
     """
     return go_down(mod, CUDA, Options(arch=arch, contract=contract), after)
+
+
+def lower_to_c(mod: Module) -> Module:
+    """Lowers a copy of `mod`, at any landing, to the plain MLIR that the emitter of C accepts, without default
+    schedules. Errors: as of `lower`."""
+    return go_down(mod, C)
 
 
 def lower_to_tir(mod: Module) -> Module:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
 import numpy as np
 from xdsl.dialects import arith as arith_ops
@@ -105,27 +106,36 @@ def emit_cuda(module: ModuleOp | gpu.ModuleOp, annotate: bool = False) -> Emitte
     operations that cannot be emitted.
     """
     if isinstance(module, gpu.ModuleOp):
-        return _ModuleEmitter([module], annotate).emit()
+        return ModuleEmitter([module], annotate).emit()
     modules = [op for op in module.ops if isinstance(op, gpu.ModuleOp)]
     if not modules:
         raise UnsupportedError("expected a gpu.module, got none: no function has anything for a GPU to do")
-    return _ModuleEmitter(modules, annotate).emit()
+    return ModuleEmitter(modules, annotate).emit()
 
 
-class _ModuleEmitter:
-    """The modules under construction; implements `CudaModule`."""
+class ModuleEmitter:
+    """The modules under construction; implements `CudaModule`.
 
-    def __init__(self, modules: Sequence[gpu.ModuleOp], annotate: bool) -> None:
+    lowerings: the lowering of every supported operation.  language, place: the language and the place of the code, for
+    errors.
+    """
+
+    lowerings: ClassVar[Lowerings] = LOWERINGS
+    language: ClassVar[str] = "CUDA"
+    place: ClassVar[str] = "the device"
+
+    def __init__(self, modules: Sequence[gpu.ModuleOp], annotate: bool, reserved: Iterable[str] = ()) -> None:
+        """annotate: as of `emit_cuda`. reserved: names that no function, parameter or variable may have."""
         self._annotate = annotate
         ops = [op for module in modules for op in module.body.block.ops]
         self._functions = {op.sym_name.data: op for op in ops if isinstance(op, gpu.FuncOp)}
-        self._external = {op.sym_name.data: op for op in ops if isinstance(op, func.FuncOp) and op.is_declaration}
+        self.external = {op.sym_name.data: op for op in ops if isinstance(op, func.FuncOp) and op.is_declaration}
         self._globals = {op.sym_name.data: op for module in modules for op in _globals_around(module)}
         _check_unique_names(op for op in ops if isinstance(op, gpu.FuncOp))
         for op in ops:
-            if not isinstance(op, gpu.FuncOp | memref.GlobalOp) and op not in self._external.values():
-                raise lowering_unsupported(op, "no CUDA lowering in a gpu.module")
-        self._names = CudaNames(legalize_name(name) for name in self._external)
+            if not isinstance(op, gpu.FuncOp | memref.GlobalOp) and op not in self.external.values():
+                raise lowering_unsupported(op, f"no {self.language} lowering in a gpu.module")
+        self._names = CudaNames([*reserved, *map(legalize_name, self.external)])
         self._symbols = {name: self._names.fresh(name) for name in self._functions}
         self._headers: list[str] = []
         self._structs: dict[str, str] = {}
@@ -133,6 +143,8 @@ class _ModuleEmitter:
         self._arrays: dict[str, tuple[str, str, bool]] = {}
         self._declared: list[str] = []
         self._writing: dict[SSAValue, bool] = {}
+        self.parameters: dict[str, tuple[KernelParameter, ...]] = {}
+        """The parameters of each emitted function by the name of its operation."""
 
     def emit(self) -> EmittedCuda:
         emitted: list[EmittedKernel] = []
@@ -200,6 +212,10 @@ class _ModuleEmitter:
         self._declared.append(f"{qualifier}__align__({ALIGNMENT}) {self.use_type(kind)} {new}[{count}]{values};")
         return new, kind, const
 
+    def symbol(self, name: str) -> str:
+        """The name in the text of a function."""
+        return self._symbols[name]
+
     def callee(self, op: func.CallOp) -> tuple[str, gpu.FuncOp | None]:
         name = op.callee.string_value()
         if name in self._functions:
@@ -207,18 +223,18 @@ class _ModuleEmitter:
             if function.kernel is not None:
                 raise lowering_unsupported(op, f"{name} is a kernel, which is launched, not called")
             return self._symbols[name], function
-        if name not in self._external:
+        if name not in self.external:
             raise lowering_unsupported(
-                op, f"no function called {name!r} on the device{did_you_mean(name, self._functions)}"
+                op, f"no function called {name!r} on {self.place}{did_you_mean(name, self._functions)}"
             )
-        if PACKED in self._external[name].attributes:
-            raise lowering_unsupported(op, f"{name} is a function of Python, which the device cannot call")
+        if PACKED in self.external[name].attributes:
+            raise lowering_unsupported(op, f"{name} is a function of Python, which {self.place} cannot call")
         if not is_callable(name):
-            raise lowering_unsupported(op, f"the device function {name!r}: expected an identifier of CUDA C++")
+            raise lowering_unsupported(op, f"the function {name!r}: expected an identifier of {self.language}")
         return name, None
 
     def expression(self, op: func.CallOp) -> func.FuncOp | None:
-        declaration = self._external.get(op.callee.string_value())
+        declaration = self.external.get(op.callee.string_value())
         return declaration if declaration is not None and CUDA_EXPRESSION in declaration.attributes else None
 
     def writes(self, value: SSAValue) -> bool:
@@ -249,9 +265,9 @@ class _ModuleEmitter:
                 return True
 
     def lowering(self, op: Operation) -> Lowering:
-        lowering = LOWERINGS.get(type(op))
+        lowering = self.lowerings.get(type(op))
         if lowering is None:
-            raise lowering_unsupported(op, "no CUDA lowering")
+            raise lowering_unsupported(op, f"no {self.language} lowering")
         return lowering
 
     # functions
@@ -267,18 +283,29 @@ class _ModuleEmitter:
             parameters = [
                 p for n, argument in enumerate(op.body.block.args) for p in self._parameter(f, op, n, argument)
             ]
+            self.parameters[op.sym_name.data] = tuple(parameters)
             f.walk(op.body.block)
         called = {each.callee.string_value() for each in find_ops(op, func.CallOp)}
         shared_bytes = f.shared_bytes + sum(shared.get(name, 0) for name in called)
         symbol = self._symbols[op.sym_name.data]
         parameter_list = ", ".join(f"{p.ctype} {p.name}" for p in parameters)
-        text = "\n".join([f"{_head(op, f.block_size)} {symbol}({parameter_list}) {{", *f.lines, "}"])
+        text = "\n".join([f"{self.head(op, f.block_size)} {symbol}({parameter_list}) {{", *f.lines, "}"])
         if op.kernel is None:
             return text, None, shared_bytes
         aligned = tuple(replace(p, alignment=max(p.alignment, f.alignments.get(p.name, 1))) for p in parameters)
         size = None if f.block_size is None else _pad_block_size(f.block_size)
         kernel = EmittedKernel(op.sym_name.data, symbol, aligned, size, shared_bytes, f.dynamic_shared_bytes)
         return text, kernel, shared_bytes
+
+    def head(self, op: gpu.FuncOp, block_size: tuple[int, ...] | None) -> str:
+        """The declaration of a function before its name."""
+        outputs = op.function_type.outputs.data
+        if op.kernel is not None:
+            bounds = "" if block_size is None else f" __launch_bounds__({prod(block_size)})"
+            return f'extern "C" __global__ void{bounds}'
+        if len(outputs) > 1 or any(isinstance(type, MemRefType) or lane_count(type) is not None for type in outputs):
+            raise lowering_unsupported(op, f"a function on {self.place} gives one scalar")
+        return f"static __device__ {scalar_type(outputs[0]) if outputs else 'void'}"
 
     def _parameter(
         self, f: CudaFunctionEmitter, op: gpu.FuncOp, number: int, argument: BlockArgument
@@ -374,17 +401,6 @@ def _callees_first(functions: dict[str, gpu.FuncOp]) -> Iterator[gpu.FuncOp]:
 
     for name in functions:
         yield from visit(name)
-
-
-def _head(op: gpu.FuncOp, block_size: tuple[int, ...] | None) -> str:
-    """The declaration of a function before its name."""
-    outputs = op.function_type.outputs.data
-    if op.kernel is not None:
-        bounds = "" if block_size is None else f" __launch_bounds__({prod(block_size)})"
-        return f'extern "C" __global__ void{bounds}'
-    if len(outputs) > 1 or any(isinstance(type, MemRefType) or lane_count(type) is not None for type in outputs):
-        raise lowering_unsupported(op, "a function on the device gives one scalar")
-    return f"static __device__ {scalar_type(outputs[0]) if outputs else 'void'}"
 
 
 def _argument_attributes(op: gpu.FuncOp, number: int) -> dict[str, Attribute]:

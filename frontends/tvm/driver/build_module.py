@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.passes import ModulePass
 
 from ....backends.build import build as _build
+from ....backends.c import c_source
 from ....backends.cuda.opencl import opencl_source
 from ....backends.cuda.program import DeviceProgram
 from ....backends.devices import BenchmarkResult, Device
@@ -55,7 +56,7 @@ class DeviceModule:
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
-        _save(self, file_name, fmt, _KERNEL_FORMATS)
+        save_source(self, file_name, fmt, _KERNEL_FORMATS)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class OpenCLKernels(DeviceModule):
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source of the kernels. fmt: the format, `cl`; by default the ending of the name."""
-        _save(self, file_name, fmt, ("cl",))
+        save_source(self, file_name, fmt, ("cl",))
 
 
 class OperatorModule:
@@ -91,14 +92,11 @@ class OperatorModule:
     by the attribute `global_symbol`, under which TVM finds them, too.
     """
 
+    type_key = "llvm"
+
     def __init__(self, program: Program, symbols: Mapping[str, str] | None = None):
         self._program = program
         self._symbols = symbols or {}
-
-    @property
-    def type_key(self) -> str:
-        """The kind of the code of the host."""
-        return "llvm"
 
     @property
     def entry_name(self) -> str:
@@ -168,10 +166,10 @@ class OperatorModule:
 
         fmt: the format, by default the ending of the name. OptionError for another format.
         """
-        if _format(file_name, fmt) in ("o", "obj"):
+        if format_of(file_name, fmt) in ("o", "obj"):
             write_object(Path(file_name), self._program.contents())
         else:
-            _save(self, file_name, fmt, ("ll", "s", "asm", "o"))
+            save_source(self, file_name, fmt, ("ll", "s", "asm", "o"))
 
     def export_library(self, file_name: str | os.PathLike[str], **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
@@ -180,6 +178,30 @@ class OperatorModule:
         the path, OSError.
         """
         self._program.export(file_name)
+
+
+class CModule(OperatorModule):
+    """Compiled functions whose source is C11, for a compiler of the user's. On this machine native code runs them."""
+
+    type_key = "c"
+
+    def __init__(self, module: Module, program: Program, symbols: Mapping[str, str] | None = None):
+        super().__init__(program, symbols)
+        self._module = module
+
+    def get_source(self, fmt: str = "") -> str:
+        """The functions as C. fmt: "c", the default, or "cc". OptionError for another format, UnsupportedError for a
+        program that has no C."""
+        if fmt not in ("", "c", "cc"):
+            raise OptionError(f"source format {fmt!r}, expected c")
+        return c_source(self._module).source
+
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the functions as C, `.c` or `.cc`, or as `OperatorModule.save` does."""
+        if format_of(file_name, fmt) in ("c", "cc"):
+            save_source(self, file_name, fmt, ("c", "cc"))
+        else:
+            super().save(file_name, fmt)
 
 
 class OpenCLModule(OperatorModule):
@@ -201,10 +223,16 @@ class OpenCLModule(OperatorModule):
         raise AttributeError(f"OpenCLModule has no attribute {name!r}")
 
 
-def _save(
-    module: DeviceModule | OperatorModule, file_name: str | os.PathLike[str], fmt: str, kinds: Sequence[str]
-) -> None:
-    kind = _format(file_name, fmt)
+class _HasSource(Protocol):
+    """A module with a source."""
+
+    def get_source(self, fmt: str = "") -> str: ...
+
+
+def save_source(module: _HasSource, file_name: str | os.PathLike[str], fmt: str, kinds: Sequence[str]) -> None:
+    """Writes the source of a module in a format, `fmt` or the ending of the name. OptionError for a format that is not
+    among `kinds`."""
+    kind = format_of(file_name, fmt)
     if kind not in kinds:
         raise OptionError(
             f"save {Path(file_name).name}: format {kind!r}, expected {', '.join(kinds)}; "
@@ -213,7 +241,8 @@ def _save(
     Path(file_name).write_text(module.get_source(kind))
 
 
-def _format(file_name: str | os.PathLike[str], fmt: str) -> str:
+def format_of(file_name: str | os.PathLike[str], fmt: str) -> str:
+    """The format of a file: `fmt`, or the ending of the name."""
     return fmt or Path(file_name).suffix.removeprefix(".")
 
 
@@ -351,7 +380,8 @@ def build(
     """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
     args, name, binds: as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,
-    `cuda` for a GPU, `opencl` for the source of kernels alone; by default the current target.  target_host: the target
+    `c` for this machine with C as the source, `cuda` for a GPU, `opencl` for the source of kernels alone; by default
+    the current target.  target_host: the target
     of the host's code, `llvm`.  runtime: the default of TVM only.
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
@@ -372,7 +402,8 @@ def build(
     ready = lower_intrinsics(mod, chosen.kind.name)
     if chosen.kind.name == "opencl":
         return OpenCLModule(opencl_source(ready))
-    return OperatorModule(_build(ready, chosen.compiled), _symbols(mod))
+    program = _build(ready, chosen.compiled)
+    return CModule(ready, program, _symbols(mod)) if chosen.kind.name == "c" else OperatorModule(program, _symbols(mod))
 
 
 def _symbols(mod: Module) -> dict[str, str]:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from xdsl.ir import Attribute
-from xdsl.utils.exceptions import VerifyException
 
-from ....operators.relay.attributes import as_python
+from ..nodes.attributes import python_value
 
 
 class Attributes(Mapping[str, Any]):
@@ -21,11 +20,7 @@ class Attributes(Mapping[str, Any]):
         self.data = dict(data)
 
     def __getitem__(self, name: str) -> Any:
-        attribute = self.data[name]
-        try:
-            return as_python(attribute)
-        except VerifyException:
-            return attribute
+        return python_value(self.data[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.data)

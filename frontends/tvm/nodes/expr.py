@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....core.dtypes import DType, dtype_of, parse_dtype
 from ....dialects.tir import scope_of
+from ....expressions.axes import Range
 from ....expressions.errors import TeError
 from ....expressions.expr import ExprLike, IntImm, PrimExpr, as_expr, cast
 
@@ -58,6 +60,14 @@ class Buffer:
 
     def __repr__(self) -> str:
         return f"Buffer({self.name})"
+
+
+@dataclass(frozen=True)
+class BufferRegion:
+    """A box of elements of a buffer: an interval for each dimension."""
+
+    buffer: Buffer
+    region: tuple[Range, ...]
 
 
 class BufferLoad(PrimExpr):
@@ -161,4 +171,4 @@ class BufferArg(PrimExpr):
         return hash(self.value)
 
 
-__all__ = ["Broadcast", "Buffer", "BufferArg", "BufferLoad", "OtherExpr", "Ramp"]
+__all__ = ["Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "OtherExpr", "Ramp"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import MemRefType
@@ -10,13 +10,21 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ....analysis.regions.access_regions import buffer_shape
 from ....core.dtypes import dtype_of
+from ....core.walking import find_ops
 from ....dialects.text.names import source_name
 from ....dialects.tir import (
     BINARY_NAMES,
     UNARY_NAMES,
+    AccessOp,
+    AllocateOp,
+    AllocBufferOp,
+    AssertOp,
+    AttrOp,
+    BlockOp,
     BufferOp,
     CallExternOp,
     CastOp,
+    DeclBufferOp,
     EvaluateOp,
     ForOp,
     FuncOp,
@@ -24,6 +32,7 @@ from ....dialects.tir import (
     IfOp,
     IfThenElseOp,
     IntrinsicOp,
+    LaunchThreadOp,
     LetOp,
     LoadOp,
     MatchBufferOp,
@@ -31,11 +40,13 @@ from ....dialects.tir import (
     RampOp,
     StoreOp,
     SymbolOp,
+    WhileOp,
     YieldOp,
     comparison_name,
     constant_value,
 )
 from ....dialects.tir.tree import is_expression_op
+from ....expressions.axes import IterVar, Range
 from ....expressions.expr import (
     OPERATORS,
     Call,
@@ -48,9 +59,11 @@ from ....expressions.expr import (
     PureExternCall,
     Select,
     Var,
+    const,
 )
 from . import stmt as nodes
-from .expr import Broadcast, Buffer, BufferArg, BufferLoad, IntrinsicName, OtherExpr, Ramp
+from .attributes import python_value
+from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, IntrinsicName, OtherExpr, Ramp
 
 PROLOGUE = (SymbolOp, MatchBufferOp)
 """Operations before the body of a function: its sizes and its buffer parameters."""
@@ -65,8 +78,16 @@ class NodeReader:
         self._buffers: dict[SSAValue, Buffer] = {}
 
     def body(self) -> nodes.Stmt:
-        """The statements of the function."""
-        return self._block(self.func.body.block, [op for op in self.func.body.block.ops if not self._is_prologue(op)])
+        """The statements of the function; in a function with blocks they are those of a root block."""
+        ops = [op for op in self.func.body.block.ops if not self._is_prologue(op)]
+        statements = self._block(self.func.body.block, ops)
+        has_blocks = next(find_ops(self.func, BlockOp), None) is not None
+        if not has_blocks or _is_root(statements):
+            return statements
+        block = nodes.Block((), (), (), "root", statements, [self.buffer(op.buffer) for op in _memory(ops)])
+        root = nodes.BlockRealize(self.func, (), ((),), (block,))
+        block.underneath = root.underneath = self.func
+        return root
 
     def _is_prologue(self, op: Operation) -> bool:
         if isinstance(op, PROLOGUE):
@@ -100,18 +121,75 @@ class NodeReader:
         if isinstance(op, LetOp) and not isinstance(op.result.type, HandleType):
             node: nodes.Stmt = nodes.LetStmt(self.var(op.result), self.expr(op.value), body)
         else:
-            node = nodes.Declaration(op, [self.expr(value) for value in op.operands], body)
+            node = self._memory(op, [self.expr(value) for value in op.operands], body)
         node.underneath = op
         return node
+
+    def _memory(self, op: Operation, args: Sequence[PrimExpr], body: nodes.Stmt) -> nodes.Declaration:
+        """The declaration of memory, or of a buffer or another value."""
+        match op:
+            case AllocBufferOp():
+                buffer = self.buffer(op.buffer)
+                return nodes.Allocate(
+                    op, args, body, buffer, self.var(op.buffer), buffer.dtype, buffer.shape, buffer.scope()
+                )
+            case AllocateOp():
+                extents = [self.number(extent, "int32") for extent in op.mixed_extents]
+                element, scope = dtype_of(op.pointer.type.element).name, op.pointer.type.scope.data
+                return nodes.Allocate(op, args, body, None, self.var(op.pointer), element, extents, scope)
+            case DeclBufferOp():
+                return nodes.DeclBuffer(op, args, body, self.buffer(op.buffer))
+            case _:
+                return nodes.Declaration(op, args, body)
 
     def _statement(self, op: Operation) -> nodes.Stmt:
         node = self._specific_statement(op)
         if node is None:
             variables = [[self.var(a) for a in region.block.args] for region in op.regions]
             bodies = [self._block(region.block) for region in op.regions]
-            node = nodes.OtherStmt(op, [self.expr(value) for value in op.operands], variables, bodies)
+            node = self._other(op, [self.expr(value) for value in op.operands], variables, bodies)
         node.underneath = op
         return node
+
+    def _other(
+        self, op: Operation, args: Sequence[PrimExpr], variables: Sequence[Sequence[Var]], bodies: Sequence[nodes.Stmt]
+    ) -> nodes.Stmt:
+        """The node of an operation that writing copies, with its operands and bodies."""
+        match op:
+            case BlockOp():
+                return nodes.BlockRealize(op, args, variables, [self._block_node(op, variables[0], bodies[0])])
+            case AttrOp():
+                node, value = (None if each is None else python_value(each) for each in (op.node_attr, op.value_attr))
+                return nodes.AttrStmt(op, args, variables, bodies, node, value)
+            case LaunchThreadOp():
+                ((variable,),) = variables
+                extent = self.number(op.mixed_extent, variable.dtype)
+                axis = IterVar(Range(const(0, variable.dtype), extent), variable, "thread", op.thread.data)
+                return nodes.AttrStmt(op, args, variables, bodies, axis, extent)
+            case AssertOp():
+                return nodes.AssertStmt(op, args, variables, bodies)
+            case WhileOp():
+                return nodes.While(op, args, variables, bodies)
+            case _:
+                return nodes.OtherStmt(op, args, variables, bodies)
+
+    def _block_node(self, op: BlockOp, variables: Sequence[Var], contents: nodes.Stmt) -> nodes.Block:
+        axes = [
+            IterVar(Range(self.number(axis.low, var.dtype), self.number(axis.extent, var.dtype)), var, axis.kind)
+            for axis, var in zip(op.axes, variables, strict=True)
+        ]
+        accesses = [each for each in op.body.block.ops if isinstance(each, AccessOp)]
+        reads, writes = ([self._region(each) for each in accesses if each.is_write is kind] for kind in (False, True))
+        memory = [self.buffer(each.buffer) for each in _memory(op.body.block.ops)]
+        named = {} if op.annotations is None else op.annotations.data
+        annotations = {name: python_value(each) for name, each in named.items()}
+        block = nodes.Block(axes, reads, writes, op.block_name.data, contents, memory, annotations)
+        block.underneath = op
+        return block
+
+    def _region(self, op: AccessOp) -> BufferRegion:
+        ranges = [Range(self.number(low, "int32"), self.number(extent, "int32")) for low, extent in op.region]
+        return BufferRegion(self.buffer(op.buffer), tuple(ranges))
 
     def _specific_statement(self, op: Operation) -> nodes.Stmt | None:
         match op:
@@ -208,6 +286,16 @@ class NodeReader:
         last = block.last_op
         assert isinstance(last, YieldOp)
         return self.expr(last.value)
+
+
+def _memory(ops: Iterable[Operation]) -> Iterator[AllocBufferOp]:
+    """The allocations among the operations of a block."""
+    return (op for op in ops if isinstance(op, AllocBufferOp))
+
+
+def _is_root(statements: nodes.Stmt) -> bool:
+    """Whether the statements of a function are one block without axes, its root."""
+    return isinstance(statements, nodes.BlockRealize) and not statements.iter_values
 
 
 _KINDS = {"vectorized": "VECTORIZED", "unrolled": "UNROLLED", "thread_binding": "THREAD_BINDING"}

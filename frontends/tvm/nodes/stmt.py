@@ -6,15 +6,17 @@ work.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import IntEnum
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from xdsl.ir import Operation
 
+from ....dialects.tir import AccessOp, AllocBufferOp, AssertOp, AttrOp, BlockOp, InitOp, MatchRegionOp
+from ....expressions.axes import IterVar
 from ....expressions.errors import TeError
-from ....expressions.expr import ExprLike, PrimExpr, Var, as_condition, as_expr, cast
-from .expr import Buffer
+from ....expressions.expr import ExprLike, PrimExpr, StringImm, Var, as_condition, as_expr, cast, const
+from .expr import Buffer, BufferRegion
 
 
 class ForKind(IntEnum):
@@ -47,7 +49,9 @@ class Stmt:
     def __eq__(self, other: object) -> bool:
         if self is other:
             return True
-        return isinstance(other, Stmt) and self.underneath is not None and self.underneath is other.underneath
+        if not isinstance(other, Stmt) or type(self) is not type(other):
+            return False
+        return self.underneath is not None and self.underneath is other.underneath
 
     def __hash__(self) -> int:
         return id(self) if self.underneath is None else hash(self.underneath)
@@ -180,8 +184,52 @@ class Declaration(Stmt):
         return self.op.name
 
 
+class Allocate(Declaration):
+    """Memory, visible in `body`. Read from programs; `T.alloc_buffer` and `ir_builder` create it.
+
+    buffer: its buffer, None for a pointer.  buffer_var: the variable of its pointer.  dtype: of the elements.
+    extents: of its dimensions.  scope: its memory.
+    """
+
+    __slots__ = ("buffer", "buffer_var", "dtype", "extents", "scope")
+
+    def __init__(
+        self,
+        op: Operation,
+        args: Sequence[PrimExpr],
+        body: Stmt,
+        buffer: Buffer | None = None,
+        buffer_var: Var | None = None,
+        dtype: str = "",
+        extents: Sequence[PrimExpr] = (),
+        scope: str = "",
+    ):
+        if buffer_var is None:
+            raise TeError(f"Allocate of {op!r}: expected memory of a program; T.alloc_buffer and ir_builder create it")
+        super().__init__(op, args, body)
+        self.buffer, self.buffer_var, self.dtype, self.extents, self.scope = (
+            buffer, buffer_var, dtype, tuple(extents), scope,
+        )  # fmt: skip
+
+    @property
+    def condition(self) -> PrimExpr:
+        """Whether the memory is needed."""
+        condition = getattr(self.op, "condition", None)
+        return const(True, "bool") if condition is None else self.args[-1]
+
+
+class DeclBuffer(Declaration):
+    """A buffer on existing memory, visible in `body`. buffer: the buffer."""
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, op: Operation, args: Sequence[PrimExpr], body: Stmt, buffer: Buffer):
+        super().__init__(op, args, body)
+        self.buffer = buffer
+
+
 class OtherStmt(Stmt):
-    """A statement without a node class of its own: a block, a thread, an assertion, ... `name` is the op's name.
+    """A statement without a node class of its own: a barrier, a print, ... `name` is the op's name.
 
     args: its operands.  variables: the block arguments of each body.
     """
@@ -203,6 +251,175 @@ class OtherStmt(Stmt):
         return self.op.name
 
 
+class AttrStmt(OtherStmt):
+    """A statement with an attribute: `attr_key` of `node` is `value`.
+
+    The index of a thread is the attribute `thread_extent` of its axis.
+    """
+
+    __slots__ = ("_node", "_value")
+
+    def __init__(
+        self,
+        op: Operation,
+        args: Sequence[PrimExpr],
+        variables: Sequence[Sequence[Var]],
+        bodies: Sequence[Stmt],
+        node: object,
+        value: object,
+    ):
+        super().__init__(op, args, variables, bodies)
+        self._node, self._value = node, value
+
+    @property
+    def attr_key(self) -> str:
+        """The name of the attribute."""
+        return self.op.key.data if isinstance(self.op, AttrOp) else "thread_extent"
+
+    @property
+    def node(self) -> Any:
+        """The expression or object that has the attribute."""
+        return self.args[0] if isinstance(self.op, AttrOp) and self.op.node is not None else self._node
+
+    @property
+    def value(self) -> Any:
+        """The value of the attribute."""
+        is_operand = not isinstance(self.op, AttrOp) or self.op.value is not None
+        return self.args[-1] if is_operand and self.args else self._value
+
+    @property
+    def body(self) -> Stmt:
+        """The statements with the attribute."""
+        return self.bodies[0]
+
+
+class AssertStmt(OtherStmt):
+    """A check of a condition, with the message of its failure."""
+
+    __slots__ = ()
+
+    @property
+    def condition(self) -> PrimExpr:
+        """The condition."""
+        return self.args[0]
+
+    @property
+    def message(self) -> StringImm:
+        """The message; `{}` stands for the values of the check, in order."""
+        assert isinstance(self.op, AssertOp)
+        return StringImm(self.op.message.data)
+
+
+class While(OtherStmt):
+    """A loop while a condition holds."""
+
+    __slots__ = ()
+
+    @property
+    def condition(self) -> PrimExpr:
+        """The condition, computed before each iteration."""
+        test = self.bodies[0]
+        last = test.seq[-1] if isinstance(test, SeqStmt) else test
+        assert isinstance(last, OtherStmt)
+        return last.args[0]
+
+    @property
+    def body(self) -> Stmt:
+        """The statements of an iteration."""
+        return self.bodies[1]
+
+
+class Block(Stmt):
+    """The computation of a block on its axes.
+
+    name_hint: the name.  iter_vars: the axes.  reads, writes: the declared regions.  alloc_buffers: its memory.
+    annotations: its attributes.  contents: all statements, declarations of regions and memory included.
+    """
+
+    __slots__ = ("alloc_buffers", "annotations", "contents", "iter_vars", "name_hint", "reads", "writes")
+    FIELDS = ("contents",)
+
+    def __init__(
+        self,
+        iter_vars: Sequence[IterVar],
+        reads: Sequence[BufferRegion],
+        writes: Sequence[BufferRegion],
+        name_hint: str,
+        body: Stmt,
+        alloc_buffers: Sequence[Buffer] = (),
+        annotations: Mapping[str, Any] | None = None,
+    ):
+        super().__init__()
+        self.iter_vars, self.reads, self.writes = tuple(iter_vars), tuple(reads), tuple(writes)
+        self.name_hint, self.contents, self.alloc_buffers = name_hint, body, tuple(alloc_buffers)
+        self.annotations = dict(annotations or {})
+
+    @property
+    def init(self) -> Stmt | None:
+        """The statements that precede the first update of a reduction, None for a block without them."""
+        inits = [each for each in self._statements() if isinstance(each, OtherStmt) and isinstance(each.op, InitOp)]
+        return inits[0].bodies[0] if inits else None
+
+    @property
+    def body(self) -> Stmt:
+        """The statements of the computation."""
+        head = (AccessOp, InitOp)
+        return seq(*(e for e in self._statements() if not (isinstance(e, OtherStmt) and isinstance(e.op, head))))
+
+    def _statements(self) -> list[Stmt]:
+        """The statements in the declarations of memory and regions."""
+        found: list[Stmt] = []
+        rest: Stmt | None = self.contents
+        while rest is not None:
+            parts, rest = list(rest.seq) if isinstance(rest, SeqStmt) else [rest], None
+            last = parts[-1] if parts else None
+            if isinstance(last, Declaration) and isinstance(last.op, AllocBufferOp | MatchRegionOp):
+                rest = last.body
+                parts.pop()
+            found += parts
+        return found
+
+
+class BlockRealize(OtherStmt):
+    """A block for values of its axes; the root of a function with blocks encloses its statements."""
+
+    __slots__ = ()
+
+    @property
+    def iter_values(self) -> tuple[PrimExpr, ...]:
+        """The value of each axis."""
+        return self.args[: len(self.op.bindings)] if isinstance(self.op, BlockOp) else ()
+
+    @property
+    def predicate(self) -> PrimExpr:
+        """The condition of the computation."""
+        has = isinstance(self.op, BlockOp) and self.op.predicate is not None
+        return self.args[-1] if has else const(True, "bool")
+
+    @property
+    def block(self) -> Block:
+        """The computation."""
+        (block,) = self.bodies
+        assert isinstance(block, Block)
+        return block
+
+
+class BufferRealize(Stmt):
+    """A statement of TVM before its memory is flat. No program has any: buffers are memory (`Allocate`) at once, and
+    tensors are functions of `te`. TeError for a new one."""
+
+    def __init__(self, *args: object, **options: object):
+        raise TeError(f"{type(self).__name__}: expected Allocate or BufferStore; buffers are memory at once")
+
+
+class ProducerRealize(BufferRealize):
+    """Memory for a tensor, as of `BufferRealize`."""
+
+
+class ProducerStore(BufferRealize):
+    """A store to an element of a tensor, as of `BufferRealize`."""
+
+
 def seq(*statements: Stmt) -> Stmt:
     """The sequence of `statements` as one statement."""
     flat = [inner for s in statements for inner in (s.seq if isinstance(s, SeqStmt) else (s,))]
@@ -210,6 +427,7 @@ def seq(*statements: Stmt) -> Stmt:
 
 
 __all__ = [
-    "BufferStore", "Declaration", "Evaluate", "For", "ForKind", "IfThenElse", "LetStmt", "OtherStmt", "SeqStmt",
-    "Stmt", "seq",
+    "Allocate", "AssertStmt", "AttrStmt", "Block", "BlockRealize", "BufferRealize", "BufferStore", "DeclBuffer",
+    "Declaration", "Evaluate", "For", "ForKind", "IfThenElse", "LetStmt", "OtherStmt", "ProducerRealize",
+    "ProducerStore", "SeqStmt", "Stmt", "While", "seq",
 ]  # fmt: skip

@@ -112,6 +112,10 @@ class _StatementWriter:
                 copy = writer.copy(node.op, node.args)
                 self.values |= zip(node.op.results, copy.results, strict=True)
                 self.write(builder, node.body)
+            case nodes.Block():
+                self.write(builder, node.contents)
+            case nodes.BlockRealize() if isinstance(node.op, FuncOp):
+                self.write(builder, node.block)
             case nodes.OtherStmt():
                 self._other(builder, writer.copy(node.op, node.args), node)
             case _:

@@ -6,19 +6,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ....backends.c import c_source
 from ....backends.cuda.program import DeviceProgram
 from ....backends.graph import Executable, GraphExecutor, build_graph
 from ....backends.graph.json import graph_json
 from ....core.arrays import plain_array
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ....module import Module
-from ....transforms.pipelines import Options, run_pipeline
+from ....transforms.pipelines import Options, lower_graph, run_pipeline
 from ....transforms.pipelines.landings import OPTIMIZED
 from ...relay import Function, const, module
 from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
-from ..driver.build_module import DeviceModule
+from ..driver.build_module import DeviceModule, save_source
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array, cpu
 from ..target.target import target_of
@@ -29,6 +30,8 @@ from .inlining import inline_functions, names_with
 
 class GraphExecutorFactoryModule:
     """A compiled graph. `factory["default"](device)` creates an executor; iteration yields JSON, library, params."""
+
+    _formats: tuple[str, ...] = ("ll", "s", "asm")
 
     def __init__(self, executable: Executable):
         self.executable = executable
@@ -76,6 +79,11 @@ class GraphExecutorFactoryModule:
         """The native code as LLVM IR, or as assembly for "asm"."""
         return self.executable.program.source("asm" if fmt in ("s", "asm") else "llvm-optimized")
 
+    def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
+        """Writes the source: as LLVM IR, `.ll`, or as assembly, `.s` or `.asm`. fmt: the format, by default the ending
+        of the name. OptionError for another format; `export_library` saves graphs to load."""
+        save_source(self, file_name, fmt, self._formats)
+
     def export_library(
         self,
         file_name: str | os.PathLike[str],
@@ -99,6 +107,20 @@ class GraphExecutorFactoryModule:
         return iter((self.get_graph_json(), self, self.get_params()))
 
 
+class CGraphModule(GraphExecutorFactoryModule):
+    """A compiled graph whose source is C11, for a compiler of the user's. On this machine native code runs it."""
+
+    _formats = ("c", "cc")
+
+    def __init__(self, executable: Executable, graph: Module, opt_level: int):
+        super().__init__(executable)
+        self._graph, self._opt_level = graph, opt_level
+
+    def get_source(self, fmt: str = "") -> str:
+        """The graph as C: a function for each kernel, and a function that calls them with the workspace."""
+        return c_source(lower_graph(self._graph, self._opt_level)).source
+
+
 def build(
     ir_mod: Module | Function,
     target: Any = None,
@@ -111,7 +133,8 @@ def build(
     """Compiles the function `main` of a graph. params: the arrays of constant parameters, by name; those that
     `relay.quantize` has replaced by constants are ignored.
 
-    target: `llvm` by default, `cuda` for a GPU; with `llvm -libs=cblas` libraries compute the operators that they
+    target: `llvm` by default, `c` for the same with C as the source, `cuda` for a GPU;
+    with `llvm -libs=cblas` libraries compute the operators that they
     support. target_host, mod_name, executor: ignored. The `opt_level` of the context controls rewriting and fusion.
     Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt".
     """
@@ -119,7 +142,9 @@ def build(
         raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
     mod = _bind(ir_mod, params)
     level = PassContext.current().opt_level
-    return GraphExecutorFactoryModule(build_graph(mod, target=target_of(target).compiled, opt_level=level))
+    chosen = target_of(target)
+    executable = build_graph(mod, target=chosen.compiled, opt_level=level)
+    return CGraphModule(executable, mod, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
 
 
 def optimize(

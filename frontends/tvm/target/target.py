@@ -35,6 +35,7 @@ _COMPILED = {
     "llvm": ("mcpu", "mattr", "num-cores", "fast-math-contract", "libs", "debug"),
     "cuda": ("arch", "max_num_threads", "fast-math-contract", "libs"),
     "cuda-emulated": ("fast-math-contract",),
+    "c": ("mcpu", "mattr"),
 }
 """The kinds that Stepwell compiles for, each with the options that change its code."""
 _DESCRIPTIVE = (
@@ -111,6 +112,8 @@ class Target:
             triple = self.attrs.get("mtriple")
             what = f"machine {triple}" if self.kind.name in _COMPILED else f"kind {self.kind.name}"
             raise UnsupportedError(f"target {self}: no code generator for {what}, expected {', '.join(_COMPILED)} here")
+        if self.kind.name == "c":  # the options are those of the user's compiler
+            return core.Target.from_value("llvm")
         kind = "cuda-emulated" if self.kind.name == "cuda" and is_gpu_emulated() else self.kind.name
         return core.Target.from_value({"kind": kind, **{n: v for n, v in self.attrs.items() if n in _COMPILED[kind]}})
 

@@ -13,6 +13,7 @@ from stepwell.dialects.tir.tree import treeify
 from stepwell.frontends.te import TeError
 from stepwell.frontends.tvm import te, tir
 from stepwell.frontends.tvm.ir.module import PrimFunc
+from stepwell.frontends.tvm.script import tir as T
 from stepwell.frontends.tvm.tir.stmt_functor import ir_transform, post_order_visit, pre_order_visit, substitute
 from stepwell.tools.testing.choices import SeededChoices
 from stepwell.tools.testing.programs import random_module
@@ -31,6 +32,11 @@ def functions(mod: Any) -> list[PrimFunc]:
 def statements(func: PrimFunc) -> list[str]:
     """The names of the operations with regions, in order; expressions, which may be duplicated, are excluded."""
     return [op.name for op in func.op.walk() if op.regions and not op.results]
+
+
+def prim_func(text: str) -> PrimFunc:
+    (func,) = functions(parse_tvmscript(text))
+    return func
 
 
 def added(extent: int = 16) -> PrimFunc:
@@ -183,3 +189,113 @@ def test_a_loop_has_the_arguments_of_v0_7() -> None:
     assert new.body is loop.body
     with pytest.raises(TeError, match="two bodies"):
         tir.For(loop.loop_var, 0, 16, tir.For.Serial, loop.body, loop.body)
+
+
+BLOCKS = """
+@T.prim_func
+def main(A: T.Buffer((16, 16), "float32"), C: T.Buffer((16,), "float32")):
+    B = T.alloc_buffer((16, 16))
+    for i, j in T.grid(16, 16):
+        with T.block("scaled"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.where(i < 15)
+            B[vi, vj] = A[vi, vj] * T.float32(2)
+    for i, k in T.grid(16, 16):
+        with T.block("sums"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            T.block_attr({"meta": 1})
+            with T.init():
+                C[vi] = T.float32(0)
+            C[vi] = C[vi] + B[vi, vk]
+"""
+
+
+def test_blocks_are_nodes() -> None:
+    root = prim_func(BLOCKS).body
+    assert isinstance(root, tir.BlockRealize)
+    assert root.block.name_hint == "root"
+    assert [buffer.name for buffer in root.block.alloc_buffers] == ["B"]
+    loops = root.block.body
+    assert isinstance(loops, tir.SeqStmt)
+    assert [type(each).__name__ for each in loops.seq] == ["For", "For"]
+    found: dict[str, Any] = {}
+
+    def collect(node: Any) -> None:
+        if isinstance(node, tir.BlockRealize):
+            found[node.block.name_hint] = node
+
+    post_order_visit(root, collect)
+    assert list(found) == ["scaled", "sums", "root"]
+    scaled, sums = found["scaled"], found["sums"]
+    assert [value.name for value in scaled.iter_values] == ["i", "j"]
+    assert isinstance(scaled.predicate, tir.LT)
+    assert [axis.iter_type for axis in sums.block.iter_vars] == [tir.IterVar.DataPar, tir.IterVar.CommReduce]
+    (read,), (write,) = sums.block.reads, sums.block.writes
+    assert (read.buffer.name, [int(each.extent) for each in read.region]) == ("B", [1, 1])
+    assert (write.buffer.name, write.region[0].min) == ("C", sums.block.iter_vars[0].var)
+    assert sums.block.annotations == {"meta": 1}
+    assert isinstance(sums.block.init, tir.BufferStore)
+    assert isinstance(sums.block.body, tir.BufferStore)
+    assert scaled.block.init is None
+
+
+def test_blocks_are_written_after_a_transformation() -> None:
+    func = prim_func(BLOCKS)
+
+    def tripled(node: Any) -> Any:
+        return tir.BufferStore(node.buffer, node.value * 1.5, node.indices) if node.buffer.name == "B" else None
+
+    changed = func.with_body(ir_transform(func.body, None, tripled, ["tir.BufferStore"]))
+    assert changed.script().replace(" * T.float32(1.5)", "") == func.script()
+    a, c = np.ones((16, 16), "float32"), np.zeros(16, "float32")
+    tvm.build(changed)(a, c)
+    assert c[:15].tolist() == [48.0] * 15
+
+
+def test_memory_checks_attributes_and_loops_are_nodes() -> None:
+    body = prim_func("""
+@T.prim_func
+def main(A: T.Buffer((16,), "float32"), n: T.int32):
+    assert n > 2, "n is too small"
+    B = T.alloc_buffer((8,), scope="local")
+    p = T.allocate([4], "float32", "global", n > 3)
+    P = T.decl_buffer((2, 2), data=p)
+    with T.attr(0, "pragma_unroll", 4):
+        while A[0] < T.float32(3):
+            A[0] = A[0] + T.float32(1)
+    with T.launch_thread("threadIdx.x", 16) as tx:
+        A[tx] = B[0] + P[0, 1]
+""").body
+    found: dict[str, Any] = {}
+    post_order_visit(body, lambda node: found.setdefault(type(node).__name__, []).append(node))
+    (check,) = found["AssertStmt"]
+    assert (str(check.condition), check.message.value) == ("(n > 2)", "n is too small")
+    memory = {node.buffer_var.name: node for node in found["Allocate"]}
+    assert (memory["B"].dtype, [int(n) for n in memory["B"].extents], memory["B"].scope) == ("float32", [8], "local")
+    assert str(memory["p"].condition) == "(n > 3)"
+    assert memory["B"].condition.value == 1
+    (declared,) = found["DeclBuffer"]
+    assert (declared.buffer.name, [int(n) for n in declared.buffer.shape]) == ("P", [2, 2])
+    pragma, thread = sorted(found["AttrStmt"], key=lambda node: node.attr_key)
+    assert (pragma.attr_key, pragma.node, pragma.value) == ("pragma_unroll", 0, 4)
+    assert (thread.attr_key, thread.node.thread_tag, int(thread.value)) == ("thread_extent", "threadIdx.x", 16)
+    (loop,) = found["While"]
+    assert isinstance(loop.condition, tir.LT)
+    assert isinstance(loop.body, tir.BufferStore)
+
+
+@pytest.mark.parametrize("kind", [tir.BufferRealize, tir.ProducerRealize, tir.ProducerStore, tir.Allocate])
+def test_statements_that_no_program_has_are_refused(kind: Any) -> None:
+    with pytest.raises(TeError, match="expected"):
+        kind(None, [], None)
+
+
+def test_the_decorator_of_tvm_returns_a_function_with_a_body() -> None:
+    assert isinstance(decorated, tir.PrimFunc)
+    assert isinstance(decorated.body, tir.For)
+
+
+@T.prim_func
+def decorated(a: T.Buffer((4,), "float32")):  # pyright: ignore[reportInvalidTypeForm]
+    for i in range(4):
+        a[i] = a[i] + T.float32(1)
