@@ -755,6 +755,7 @@ def test_loops_become_blocks_by_the_name_of_v0_8() -> None:
     a = te.placeholder((8,), name="A")
     sch = tir.Schedule(te.create_prim_func([a, te.compute((8,), lambda i: a[i] + 1.0, name="B")]))
     _, inner = sch.split(sch.get_loops("B")[0], [None, 4])
-    assert sch.get(sch.blockize(loop=inner)).block_name.data == "B_o"
+    sch.blockize(loop=inner)
+    assert tir.schedule.analysis.has_block(sch, "B_o")
     with pytest.raises(ScheduleError, match="expected a loop, a block or a list of blocks"):
         sch.blockize()

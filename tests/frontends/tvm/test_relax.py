@@ -2,6 +2,7 @@
 
 # pyright: reportInvalidTypeForm=false
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -193,3 +194,23 @@ def test_words_of_2022_are_words_of_today() -> None:
     mod = parse_tvmscript(WORDS_OF_2022, extra_vars={"relax": relax})
     machine = relax.VirtualMachine(relax.build(mod, "llvm"), tvm.cpu())
     assert (machine["main"](array, array).numpy() == 6).all()
+
+
+def test_memory_is_estimated_with_and_without_sharing() -> None:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((512, 512), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = x
+            for _ in range(4):
+                y = builder.emit(relax.op.nn.softmax(relax.op.matmul(y, x)))
+            y = builder.emit_output(y)
+        builder.emit_func_output(y)
+    text = relax.analysis.estimate_memory_usage(builder.get())
+    alone, shared, share = (float(each) for each in re.findall(r"([\d.e-]+)(?: GB|%)", text))
+    assert "Function main" in text
+    assert alone >= 6 * 2**20 / 2**30 > 3 * 2**20 / 2**30 >= shared > 0
+    assert share == pytest.approx(100 * shared / alone, abs=0.2)
+    allocated = relax.transform.CallTIRRewrite()(relax.transform.LegalizeOps()(builder.get()))
+    assert "Function main" in relax.analysis.estimate_memory_usage(allocated)
+    assert "have 0.0 GB" in relax.analysis.estimate_memory_usage(IRModule(Operators.op))
