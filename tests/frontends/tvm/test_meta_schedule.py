@@ -68,6 +68,15 @@ def test_without_a_function_the_default_schedule_is_kept() -> None:
     assert "threadIdx.x" in database.query_ir_module(product()).script()
 
 
+def test_a_kernel_keeps_its_symbol() -> None:
+    named = tvm.IRModule({"product": product()["main"]})
+    database = ms.tune_tir(named, "llvm -num-cores 1", None, 1)
+    for mod in (named, product()):
+        sch = ms.compile_tir(database, mod, "llvm")
+        assert sch is not None
+        assert tvm.build(sch.mod, "llvm")["product"] is not None
+
+
 def test_draws_that_are_illegal_are_left_out() -> None:
     def wrong(sch: tvm.tir.Schedule) -> None:
         sch.parallel(sch.get_loops("C")[2])

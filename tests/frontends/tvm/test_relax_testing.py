@@ -61,6 +61,7 @@ def test_functions_are_saved_with_their_arguments() -> None:
     machine = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
     x = np.eye(2, dtype="float32")
     assert (testing.vm.check_saved_func(machine, "main", x, 2 * x).numpy() == 2 * x).all()
+    assert machine.module is machine
     machine.save_function("main", "quiet", x, x, include_return=False)
     assert machine["quiet"]() is None
     add = tvm.get_global_func("test.vm.add")
