@@ -5,6 +5,7 @@ v0.16, differs.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -210,3 +211,7 @@ def cross_entropy_with_logits(predictions: Expr, targets: Expr) -> Expr:
     """
     rows = call("sum", call("multiply", predictions, targets), axis=1)
     return call("negative", call("mean", rows))
+
+
+nn = sys.modules[__name__]
+"""This module: TVM's package `relay.op.nn` has a file `nn` with its names."""

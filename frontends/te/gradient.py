@@ -186,7 +186,7 @@ def _solve(
 ) -> tuple[dict[Var, PrimExpr], list[PrimExpr]]:
     """The axes that the equations `indices == places` determine, in terms of the others, and the conditions under which
     there is a solution."""
-    open_axes = {axis.var: axis.dom.extent for axis in axes}
+    open_axes = {axis.var: axis.dom.extent for axis in axes if axis.dom is not None}
     found: dict[Var, PrimExpr] = {}
     guards: list[PrimExpr] = []
     for index, place, extent in zip(indices, places, extents, strict=True):

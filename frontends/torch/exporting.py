@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
@@ -51,7 +52,7 @@ def exported_program(
         return model
     if not isinstance(model, torch.nn.Module):
         raise ArgumentError(f"a {type(model).__name__}, expected an ExportedProgram or a torch.nn.Module")
-    if not args and not kwargs:
+    if not args and not kwargs and inspect.signature(model.forward).parameters:
         raise ArgumentError("a module without example inputs, expected from_torch(module, (input, ...))")
     if model.training:
         raise ArgumentError("a module in training mode, expected one in evaluation mode: module.eval()")

@@ -108,10 +108,18 @@ ABSENT: dict[str, dict[str, str]] = {
         "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",
     },
     "tvm.tir": {
-        "Block": "blocks are read with tvm.tir.Schedule, and written with T.block",
-        "BlockRealize": "blocks are read with tvm.tir.Schedule, and written with T.block",
         "usmp": "the memory of graphs is planned by relay.build",
     },
+    "tvm.topi": {
+        "argwhere": "the sizes of tensors do not depend on their elements, expected te.if_then_else on a condition",
+    },
+    "tvm.topi.nn": {
+        "lstm": "te.scan, whose steps are not unrolled",
+    },
+    "tvm.tir.analysis": dict.fromkeys(
+        ("TensorizeInfo", "get_auto_tensorize_mapping_info", "get_tensorize_loop_mapping", "suggest_index_map"),
+        "Schedule.tensorize finds the loops of an intrinsic itself",
+    ),
     "tvm.tir.transform": {
         "BF16ComputeLegalize": "legalize-small-floats, which tvm.build runs",
         "BF16StorageLegalize": "legalize-small-floats, which tvm.build runs",
@@ -216,6 +224,9 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
             ("BaseFXGraphImporter", "ExportedProgramImporter", "TorchFXImporter"),
             "functions of users convert no operators, from_exported_program converts all of them",
         ),
+    },
+    "tvm.relay.backend.te_compiler": {
+        "get_valid_implementations": "each operator has one formula (tvm.topi), and a default schedule",
     },
     "tvm.runtime.profiling": {
         name: "kernels are measured by their time, without counters"

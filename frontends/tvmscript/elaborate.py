@@ -94,9 +94,13 @@ def captured_scope(names: Mapping[str, Value]) -> NameScope:
 
 
 def _builtin_scope() -> NameScope:
-    return NameScope(
-        None, {**{name: Word(space) for name, space in _NAMESPACES.items()}, "range": Word("python", "range")}
-    )
+    bare = {name: Word("R", name) for name in _BARE_TYPES}
+    spaces = {name: Word(space) for name, space in _NAMESPACES.items()}
+    return NameScope(None, {**bare, **spaces, "range": Word("python", "range")})
+
+
+_BARE_TYPES = ("Object", "Shape", "Tensor", "Tuple")
+"""The types of values that programs of 2022 wrote without `R`."""
 
 
 _GLOBAL_INFOS = Word("I", "module_global_infos")

@@ -24,22 +24,25 @@ __getattr__ = report_absent("tvm.meta_schedule.database")
 
 MAIN = "main"
 """The name of the function of a workload."""
-_IGNORED = ("global_symbol", "tir.is_scheduled", "tirx.is_scheduled", "op_pattern")
-"""The attributes of functions in which equal workloads may differ."""
+_IGNORED = ("tir.is_scheduled", "tirx.is_scheduled", "op_pattern")
+"""The attributes of functions, besides their symbols, in which equal workloads may differ."""
 
 
 def normalized(mod: Module) -> IRModule:
-    """The kernel of a module, or a kernel, as a workload: a module of one function `main`. OptionError
+    """The kernel of a module, or a kernel, as a workload: a module of one function `main` with its symbol. OptionError
     for a module of several functions."""
+    name = MAIN
     if not isinstance(mod, PrimFunc):
-        kernels = [func for _, func in IRModule(mod.op, mod.constants).items() if isinstance(func, PrimFunc)]
+        functions = IRModule(mod.op, mod.constants).items()
+        kernels = [func for _, func in functions if isinstance(func, PrimFunc)]
+        name = next((each for each, func in functions if isinstance(func, PrimFunc)), MAIN)
         if len(kernels) != 1:
             raise OptionError(f"a module of {len(kernels)} kernels, expected one")
         (mod,) = kernels
-    for name in _IGNORED:
-        if name in mod.attrs:
-            mod = mod.without_attr(name)
-    return IRModule({MAIN: mod.with_attr("global_symbol", MAIN)})
+    for key in _IGNORED:
+        if key in mod.attrs:
+            mod = mod.without_attr(key)
+    return IRModule({MAIN: mod if "global_symbol" in mod.attrs else mod.with_attr("global_symbol", name)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,7 @@ class Workload:
     @property
     def shash(self) -> int:
         """A number that is equal for equal kernels."""
-        return structural_hash(self.mod)
+        return structural_hash(self.mod[MAIN].with_attr("global_symbol", MAIN))
 
 
 @dataclass(frozen=True, eq=False)

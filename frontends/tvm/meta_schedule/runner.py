@@ -9,6 +9,7 @@ import numpy as np
 
 from ....core.dtypes import numpy_dtype, parse_dtype
 from ....core.errors import UnsupportedError
+from ....expressions.expr import IntImm
 from ....module import Module
 from .. import driver
 from ..absent import report_absent
@@ -57,10 +58,9 @@ class LocalRunner:
 def _random(param: Any, rng: np.random.Generator, dev: Any) -> NDArray:
     if not isinstance(param, Buffer):
         raise UnsupportedError(f"tuning: parameter {param}, expected buffers of known sizes")
-    try:
-        shape = [int(size) for size in param.shape]
-    except TypeError:
-        raise UnsupportedError(f"tuning: parameter {param.name} of unknown size") from None
+    shape = [size.value for size in param.shape if isinstance(size, IntImm)]
+    if len(shape) < len(param.shape):
+        raise UnsupportedError(f"tuning: parameter {param.name} of unknown size")
     if parse_dtype(param.dtype).is_float:
         return array(rng.standard_normal(shape).astype(numpy_dtype(param.dtype)), dev)
     return array(rng.integers(0, 2, shape).astype(numpy_dtype(param.dtype)), dev)

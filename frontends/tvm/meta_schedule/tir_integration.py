@@ -68,11 +68,14 @@ def tune_tir(
 
 
 def kernels_of(mod: Module) -> dict[str, PrimFunc]:
-    """The kernels of a module by name."""
+    """The kernels of a module by name, each with its name as its symbol unless it has another one."""
     if isinstance(mod, PrimFunc):
         return {"main": mod}
-    functions = IRModule(mod.op, mod.constants).items()
-    return {name: func for name, func in functions if isinstance(func, PrimFunc)}
+    kernels = {name: func for name, func in IRModule(mod.op, mod.constants).items() if isinstance(func, PrimFunc)}
+    return {
+        name: func if "global_symbol" in func.attrs else func.with_attr("global_symbol", name)
+        for name, func in kernels.items()
+    }
 
 
 def compile_tir(database: Database | Schedule, mod: Module, target: TargetLike | None = None) -> Schedule | None:

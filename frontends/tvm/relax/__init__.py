@@ -12,6 +12,7 @@ from ....backends.relax import VirtualMachine as _Machine
 from ....backends.relax import VMExecutable, build_relax
 from ....core.errors import ArgumentError
 from ....module import Module
+from ...tvmscript.values import Word
 from ..absent import report_absent
 from ..nd import Device
 from ..target.target import TargetLike, target_of
@@ -27,6 +28,9 @@ from .pipelines import BUILDING, PipelineLike, get_default_pipeline, get_pipelin
 from .struct_info import *  # noqa: F403
 
 __getattr__ = report_absent("tvm.relax")
+
+__tvmscript__ = Word("R")
+"""The meaning of the name of this package in a TVMScript program, whose words of 2022 were `relax.add`."""
 
 
 class Executable:
@@ -76,11 +80,23 @@ def build(
 class VirtualMachine(_Machine):
     """Executes the functions of a program: `vm["main"](x)`."""
 
-    def __init__(self, rt_mod: Executable | VMExecutable, device: Device | Sequence[Device] | None = None):
-        """device: of the arrays; for a module of several devices all, in its order. ArgumentError for other devices."""
+    def __init__(
+        self,
+        rt_mod: Executable | VMExecutable,
+        device: Device | Sequence[Device] | None = None,
+        memory_cfg: Any = None,
+        profile: bool = False,
+    ):
+        """device: of the arrays; for a module of several devices all, in its order. memory_cfg, profile: ignored, every
+        machine has `profile`. ArgumentError for other devices."""
         executable = rt_mod.executable if isinstance(rt_mod, Executable) else rt_mod
         super().__init__(executable, device)
         self._saved: dict[str, Callable[..., Any]] = {}
+
+    @property
+    def module(self) -> VirtualMachine:
+        """This machine, as TVM's name for the owner of `time_evaluator`."""
+        return self
 
     def save_function(
         self, func_name: str, saved_name: str, *args: Any, include_return: bool = True, **kwargs: Any

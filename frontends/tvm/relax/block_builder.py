@@ -114,6 +114,7 @@ class BlockBuilder:
         if scope.result is None:
             raise ArgumentError(f"function {name}: no result, expected emit_func_output")
         body = SeqExpr([each for each in scope.blocks if each.bindings], scope.result)
+        _name_apart(scope.params)
         write_function(
             name, scope.params, body, self._mod.constants, pure=pure, private=private, attrs=attrs, module=self._mod
         )
@@ -312,6 +313,15 @@ class BlockBuilder:
         """Emits the results of a kernel of tensor expressions, as of `call_te`."""
         name_hint = kwargs.pop("name_hint", "")
         return self.emit(self.call_te(func, *args, **kwargs), name_hint)
+
+
+def _name_apart(params: Sequence[Var]) -> None:
+    """Renames parameters that have the name of an earlier one."""
+    taken: set[str] = set()
+    for param in params:
+        if param.name_hint in taken:
+            param.name_hint = fresh_name(param.name_hint, taken)
+        taken.add(param.name_hint)
 
 
 def _size(extent: Any) -> Size:

@@ -136,7 +136,10 @@ class Words(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in ("linear_algebra", "manipulate", "unary", "binary", "create", "statistical"):
+            return self  # the file that has the words
         path = f"{self._path}.{name}" if self._path else name
+        path = _FORMER.get(path, path)
         if path in _CALLS:
             return _CALLS[path]
         if not any(word == path or word.startswith(f"{path}.") for word in all_words()):
@@ -309,7 +312,17 @@ for _function in (
 ):  # fmt: skip
     vars(_function)["__tvmscript__"] = Word("R", _function.__name__)
 
+
+def _dense(data: Expr, weight: Expr) -> Call:
+    """The product of rows and the rows of a weight, a word of 2022."""
+    return op.matmul(data, op.permute_dims(weight))
+
+
+_FORMER = {"relu": "nn.relu", "nn.leaky_relu": "nn.leakyrelu", "softmax": "nn.softmax", "flatten": "nn.batch_flatten"}
+"""The words of 2022, each with the word of today."""
 _CALLS: Mapping[str, Any] = {
+    "dense": _dense,
+    "nn.dense": _dense,
     "call_dps_packed": call_dps_packed,
     "call_inplace_packed": call_inplace_packed,
     "call_pure_packed": call_pure_packed,

@@ -266,8 +266,8 @@ class _Substitution(PyExprMutator):
         super().__init__()
         self._values = values
 
-    def visit_var_(self, var: Var) -> Expr:
-        return self._values.get(var, var)
+    def visit_var_(self, op: Var) -> Expr:
+        return self._values.get(op) or self.get_var_remap(op)
 
 
 __all__ = [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -59,14 +60,14 @@ def from_pytorch(
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """A module for a model of PyTorch whose weights are parameters, and the values of these parameters, not copied.
 
-    script_module: the result of `torch.jit.trace` or `torch.jit.script`, in evaluation mode; also a
+    script_module: the result of `torch.jit.trace` or `torch.jit.script`, imported as in evaluation mode; also a
     `torch.nn.Module`, or a `torch.export.ExportedProgram`, of which `input_infos` names the inputs.  input_infos: for
     each input its name with the shape, or with the shape and the data type: `("x", ((1, 3), "int64"))`.  default_dtype:
     of inputs without a data type.  use_parser_friendly_name: whether `_` replaces `.` in names of parameters.
     preserve_pytorch_scopes: ignored.
 
-    Requires the extra `torch`. ArgumentError for other `input_infos` and a model in training mode, UnsupportedError for
-    the other options, ModelUnsupportedError for a model that uses unsupported features.
+    Requires the extra `torch`. ArgumentError for other `input_infos`, UnsupportedError for the other options,
+    ModelUnsupportedError for a model that uses unsupported features.
     """
     refuse_options(
         "from_pytorch",
@@ -80,11 +81,25 @@ def from_pytorch(
     if not importer.is_exported_program(script_module):
         args, dynamic = importer.example_inputs([(type.shape, type.dtype) for type in types.values()])
         options |= {"args": args, "dynamic_shapes": dynamic}
-    mod = importer.from_torch(script_module, **options)
+    with _in_evaluation(script_module):
+        mod = importer.from_torch(script_module, **options)
     weights = importer.torch_parameters(script_module)
     (func,) = mod.function_ops.values()
     params: dict[str, NDArray] = {name: HostArray(weights[name]) for name, _ in func.params if name not in types}
     return IRModule(mod.op, mod.constants), params
+
+
+@contextmanager
+def _in_evaluation(module: Any) -> Generator[None]:
+    """A context in which a module, and each module in it, is in evaluation mode."""
+    training = [each for each in module.modules() if each.training] if hasattr(module, "modules") else []
+    for each in training:
+        each.training = False
+    try:
+        yield
+    finally:
+        for each in training:
+            each.training = True
 
 
 def get_graph_input_names(script_module: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..submodules import submodule
+from ..absent import report_absent
 
 Table = Sequence[Sequence[Any]]
 _TABLES: dict[str, Table] = {}
@@ -27,8 +27,4 @@ def get_pattern_table(compiler: str) -> Table | None:
     return _TABLES.get(compiler)
 
 
-def __getattr__(name: str) -> Any:
-    found = submodule("tvm.relay.op.contrib", name)
-    if found is None:
-        raise AttributeError(f"module 'tvm.relay.op.contrib' of Stepwell has no attribute {name!r}")
-    return found
+__getattr__ = report_absent("tvm.relay.op.contrib")

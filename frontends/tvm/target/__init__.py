@@ -3,7 +3,7 @@
 from ..absent import report_absent
 from ..intrinsics import register_intrin_rule
 from . import codegen as codegen
-from .creation import arm_cpu, create, cuda, llvm, mali, rasp
+from .creation import arm_cpu, bifrost, create, cuda, intel_graphics, llvm, mali, rasp, riscv_cpu, rocm
 from .generic_func import generic_func, override_native_generic_func
 from .tags import list_tags
 from .target import Target, TargetKind
@@ -18,14 +18,18 @@ __all__ = [
     "TargetKind",
     "VirtualDevice",
     "arm_cpu",
+    "bifrost",
     "create",
     "cuda",
     "current_target",
     "generic_func",
+    "intel_graphics",
     "list_tags",
     "llvm",
     "mali",
     "override_native_generic_func",
     "rasp",
     "register_intrin_rule",
+    "riscv_cpu",
+    "rocm",
 ]

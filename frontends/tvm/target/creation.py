@@ -39,5 +39,27 @@ def mali(model: str = "unknown", options: str | Sequence[str] | None = None) -> 
     return Target(" ".join(["opencl", "-device=mali", f"-model={model}", *_words(options)]))
 
 
+def rocm(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
+    """A GPU of AMD, for which no code is generated. model: its name."""
+    return Target(" ".join(["rocm", f"-model={model}", *_words(options)]))
+
+
+def intel_graphics(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
+    """A GPU of Intel, for which no code is generated. model: its name."""
+    return Target(" ".join(["opencl", "-device=intel_graphics", f"-model={model}", *_words(options)]))
+
+
+def bifrost(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
+    """A GPU of ARM of the family Bifrost, for which no code is generated. model: its name."""
+    return Target(" ".join(["opencl", "-device=bifrost", f"-model={model}", *_words(options)]))
+
+
+def riscv_cpu(model: str = "sifive-u54", options: str | Sequence[str] | None = None) -> Target:
+    """A processor of RISC-V, for which no code is generated here. model: its name."""
+    return Target(
+        " ".join(["llvm", "-keys=cpu", "-mtriple=riscv64-unknown-linux-gnu", f"-model={model}", *_words(options)])
+    )
+
+
 def _words(options: str | Sequence[str] | None) -> list[str]:
     return options.split() if isinstance(options, str) else list(options or ())

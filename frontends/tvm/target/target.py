@@ -305,7 +305,15 @@ def _config_of_text(text: str) -> Mapping[str, Any]:
 
 def _bare_value(name: str, rest: Any) -> str:
     """The value of `-name`: the next word for an option of another type than bool (`-target aarch64`), else 1."""
-    return next(rest, "") if name in ("mtriple", "mcpu", "model", "device", "arch", "target") else "1"
+    return next(rest, "") if name in _VALUED else "1"
+
+
+_VALUED = (
+    "mtriple", "mcpu", "mattr", "model", "device", "arch", "target", "libs", "num-cores", "opt-level", "vector-width",
+    "max_num_threads", "max_threads_per_block", "max_shared_memory_per_block", "registers_per_block",
+    "thread_warp_size",
+)  # fmt: skip
+"""The options whose value may be the next word."""
 
 
 def _text(value: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ....core.errors import ScheduleError
 from ....expressions.axes import IterVar
 from ....expressions.expr import (
@@ -91,6 +93,16 @@ class Schedule(_Schedule):
     def mod(self) -> IRModule:
         mod = super().mod
         return IRModule(mod.op, mod.constants)
+
+    def blockize(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, target: Any = None, preserve_unit_iters: bool = True, *, loop: LoopRV | None = None
+    ) -> BlockRV:
+        """The block of a loop or of blocks, as of `stepwell.Schedule`. loop: the target, as TVM called it until v0.9.
+        ScheduleError without a target."""
+        target = loop if target is None else target
+        if target is None:
+            raise ScheduleError("blockize: expected a loop, a block or a list of blocks")
+        return super().blockize(target, preserve_unit_iters)
 
 
 __all__ = [

@@ -7,7 +7,11 @@ from typing import Any
 
 from ....core.errors import UnsupportedError
 from ....expressions.errors import TeError
-from ....expressions.tensor import Tensor
+from ....expressions.functions import all as all_of
+from ....expressions.functions import floordiv as floordiv_of
+from ....expressions.functions import floormod as floormod_of
+from ....expressions.functions import if_then_else
+from ....expressions.tensor import Tensor, compute
 from ....operators import coordinates, indexing, layouts, scans, sorting, transform
 from ....operators import einsum as _einsum
 from ....operators import math as _math
@@ -103,6 +107,7 @@ from ....operators.transform import (
 )
 from ..absent import report_absent
 from . import cuda, generic, image, nn, tag, testing, util, utils, x86
+from .utils import get_const_int
 
 __getattr__ = report_absent("tvm.topi")
 
@@ -208,6 +213,7 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "slice_scatter",
     "sliding_window",
     "sort",
     "sparse_to_dense",
@@ -408,6 +414,26 @@ def layout_transform(array: Tensor, src_layout: str, dst_layout: str, schedule_r
     """A tensor with its axes in another order, or in blocks (`NCHW` to `NCHW4c`). schedule_rule: ignored; names a
     tuner's rule."""
     return layouts.layout_transform(array, src_layout, dst_layout)
+
+
+def slice_scatter(input_tensor: Tensor, src: Tensor, start: int, end: int, step: int, axis: int = 0) -> Tensor:
+    """A tensor in which the elements from `start` up to `end`, exclusive, along an axis are those of `src`.
+
+    step: from one of these elements to the next. TeError for a `src` of another number of elements along the axis.
+    """
+    along = axis % input_tensor.ndim
+    first, last, _ = slice(start, end, step).indices(get_const_int(input_tensor.shape[along]))
+    count = len(range(first, last, step))
+    if step < 1 or get_const_int(src.shape[along]) != count:
+        raise TeError(f"slice_scatter: src of shape {list(src.shape)} and step {step}, expected {count} along {along}")
+
+    def element(*axes: Any) -> Any:
+        place = axes[along] - first
+        inside = [*axes[:along], floordiv_of(place, step), *axes[along + 1 :]]
+        chosen = all_of(place >= 0, axes[along] < last, floormod_of(place, step).equal(0))
+        return if_then_else(chosen, src(*inside), input_tensor(*axes))
+
+    return compute(input_tensor.shape, element, name="slice_scatter")
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:

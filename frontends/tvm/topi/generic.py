@@ -20,7 +20,9 @@ NAMES = (
     "conv1d_ncw", "conv1d_nwc", "conv2d", "conv2d_hwcn", "conv2d_nchw", "conv2d_nhwc", "conv2d_transpose_nchw",
     "conv3d_ncdhw", "conv3d_ndhwc", "dense", "depthwise_conv2d_nchw", "depthwise_conv2d_nhwc", "elemwise", "extern",
     "group_conv2d_nchw", "l2_normalize", "lrn", "matmul", "pool", "reduce", "softmax", "sort",
-    "sparse_dense", "topk",
+    "sparse_dense", "topk", "batch_matmul_cblas", "conv2d_NCHWc", "conv2d_NCHWc_int8", "dense_cblas",
+    "depthwise_conv2d_NCHWc", "dense_nopack", "dense_pack", "matmul_cblas", "conv2d_winograd_weight_transform",
+    "conv1d_transpose_ncw", "conv3d_transpose_ncdhw", "group_conv2d_nhwc", "scatter", "injective_from_existing",
 )  # fmt: skip
 """The operators with a function `schedule_NAME`."""
 

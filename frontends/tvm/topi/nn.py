@@ -17,6 +17,7 @@ from ....operators.nn import log_softmax, matmul, softmax
 from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.windows import Window, each_dimension
 from ..absent import report_absent
+from .blocked import conv2d_NCHWc, pool, pool_grad
 from .depthwise import depthwise_conv2d_nchw, depthwise_conv2d_nhwc
 from .utils import get_const_tuple, get_pad_tuple
 
@@ -33,6 +34,7 @@ __all__ = [
     "conv1d_nwc",
     "conv1d_transpose_ncw",
     "conv2d",
+    "conv2d_NCHWc",
     "conv2d_hwcn",
     "conv2d_nchw",
     "conv2d_nhwc",
@@ -62,9 +64,11 @@ __all__ = [
     "mirror_pad",
     "nll_loss",
     "pad",
+    "pool",
     "pool1d",
     "pool2d",
     "pool3d",
+    "pool_grad",
     "prelu",
     "relu",
     "rms_norm",

@@ -54,6 +54,22 @@ def get_pad_tuple(padding: Any, kernel: Any) -> tuple[Any, Any, Any, Any]:
     return top, left, down, right
 
 
+def infer_pad(data: Any, data_pad: Any = None) -> tuple[int, int]:
+    """The padding of height and width of an image NCHW, of which `data_pad` is padded. None for none."""
+    if data_pad is None:
+        return 0, 0
+    sizes = zip(get_const_tuple(data.shape)[2:4], get_const_tuple(data_pad.shape)[2:4], strict=True)
+    height, width = ((padded - size) // 2 for size, padded in sizes)
+    return height, width
+
+
+def infer_stride(data: Any, kernel: Any, out: Any) -> tuple[int, int]:
+    """The strides of height and width of a convolution of padded images NCHW."""
+    shapes = (get_const_tuple(each.shape)[2:4] for each in (data, kernel, out))
+    down, right = ((size - taps) // max(count - 1, 1) for size, taps, count in zip(*shapes, strict=True))
+    return down, right
+
+
 def equal_const_int(expr: Any, value: int) -> bool:
     """Whether an expression is a constant integer of a value."""
     constant = as_expr(expr)
@@ -131,6 +147,6 @@ def unravel_index(idx: PrimExpr | Var, shape: Sequence[Any]) -> list[PrimExpr]:
 
 
 __all__ = [
-    "ceil_div", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape", "prod",
-    "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
+    "ceil_div", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape", "infer_pad",
+    "infer_stride", "prod", "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
 ]  # fmt: skip

@@ -262,3 +262,11 @@ def test_variables_and_constants_in_the_words_of_2022() -> None:
         bb.emit_func_output(total)
     a = random(2, 3, seed=1)
     np.testing.assert_array_equal(run(bb.get(), a).numpy(), a + w.data)
+
+
+def test_parameters_of_one_name_get_names_of_their_own() -> None:
+    x, y = (relax.Var("x", relax.TensorStructInfo((2,), "float32")) for _ in range(2))
+    bb = relax.BlockBuilder()
+    with bb.function("main", [x, y]):
+        bb.emit_func_output(bb.emit(x - y))
+    assert [each.name_hint for each in bb.get()["main"].params] == ["x", "x_1"]

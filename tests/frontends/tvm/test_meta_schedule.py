@@ -47,6 +47,7 @@ def test_schedules_of_a_function_are_drawn_and_measured(tmp_path: Path) -> None:
     records = database.get_top_k(ms.Workload(ms.database.normalized(product())), 9)
     assert [record.mean for record in records] == sorted(record.mean for record in records)
     sch = ms.tir_integration.compile_tir(database, product(), "llvm")
+    assert sch is not None
     assert str(sch.trace) == str(records[0].trace)
     assert "sample_perfect_tile" in str(sch.trace)
     check_multiplies(sch.mod)
@@ -65,6 +66,15 @@ def test_without_a_function_the_default_schedule_is_kept() -> None:
     check_multiplies(sch.mod)
     database = ms.tune_tir(product()["main"], "cuda", None, 1)
     assert "threadIdx.x" in database.query_ir_module(product()).script()
+
+
+def test_a_kernel_keeps_its_symbol() -> None:
+    named = tvm.IRModule({"product": product()["main"]})
+    database = ms.tune_tir(named, "llvm -num-cores 1", None, 1)
+    for mod in (named, product()):
+        sch = ms.compile_tir(database, mod, "llvm")
+        assert sch is not None
+        assert tvm.build(sch.mod, "llvm")["product"] is not None
 
 
 def test_draws_that_are_illegal_are_left_out() -> None:

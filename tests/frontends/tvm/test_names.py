@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import DeviceError, LinkError, LoadError, OptionError, UnsupportedError
+from stepwell import DeviceError, LinkError, LoadError, OptionError, ScheduleError, UnsupportedError
 from stepwell.frontends.tvm import te, tir, topi, tvm_ffi
 from stepwell.frontends.tvm.contrib import cblas, cc, download, nvcc, utils
 from stepwell.frontends.tvm.target import Target
@@ -412,7 +412,9 @@ def test_the_runtime() -> None:
     assert not tvm.target.codegen.target_has_features("no-such-feature")
     assert isinstance(lambda: None, tvm.runtime.PackedFunc)
     s, a, b = shifted()
-    assert isinstance(tvm.build(s, [a, b])["main"], tvm.runtime.PackedFunc)
+    built = tvm.build(s, [a, b])
+    assert isinstance(built["main"], tvm.runtime.PackedFunc)
+    assert built.type_key == "llvm"
     assert not isinstance(3, tvm.runtime.PackedFunc)
 
 
@@ -747,3 +749,13 @@ def test_inputs_of_models_of_onnx_have_types() -> None:
     name, shape, dtype, names = tvm.relay.frontend.onnx.get_info(info)
     assert (name, shape[0], dtype, names) == ("x", 1, "float16", [1, "n"])
     assert isinstance(shape[1], tvm.relay.Any)
+
+
+def test_loops_become_blocks_by_the_name_of_v0_8() -> None:
+    a = te.placeholder((8,), name="A")
+    sch = tir.Schedule(te.create_prim_func([a, te.compute((8,), lambda i: a[i] + 1.0, name="B")]))
+    _, inner = sch.split(sch.get_loops("B")[0], [None, 4])
+    sch.blockize(loop=inner)
+    assert tir.schedule.analysis.has_block(sch, "B_o")
+    with pytest.raises(ScheduleError, match="expected a loop, a block or a list of blocks"):
+        sch.blockize()

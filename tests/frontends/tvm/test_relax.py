@@ -2,6 +2,7 @@
 
 # pyright: reportInvalidTypeForm=false
 
+import re
 import runpy
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, UnsupportedError, VMExecutable
+from stepwell import ArgumentError, UnsupportedError, VMExecutable, parse_tvmscript
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.ir.module import IRModule
 from stepwell.frontends.tvm.script import ir as I
@@ -164,3 +165,52 @@ def test_a_trace_has_the_passes_of_its_context() -> None:
         legal = relax.transform.LegalizeOps()(relax.backend.DispatchSortScan()(mod))
     assert trace.names == ["DispatchSortScan", "LegalizeOps"]
     assert (trace.size, str(trace.out_mod)) == (2, str(legal))
+
+
+WORDS_OF_2022 = """
+@R.function
+def main(x: Tensor((3, 4), "float32"), y: Tensor((3, 4), "float32")):
+    with relax.dataflow():
+        lv0 = relax.multiply(x, y)
+        gv0 = relax.add(lv0, y)
+        relax.output(gv0)
+    return gv0
+"""
+
+
+def test_words_of_2022_are_words_of_today() -> None:
+    x, w = (relax.Var(name, relax.TensorStructInfo((2, 2), "float32")) for name in "xw")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x, w]):
+        with builder.dataflow():
+            y = builder.emit(relax.op.relu(relax.op.dense(x, w)))
+            y = builder.emit_output(relax.op.linear_algebra.matmul(y, relax.op.nn.leaky_relu(w, 0.5)))
+        builder.emit_func_output(y)
+    values = np.array([[1, -2], [3, 4]], "float32")
+    expected = np.maximum(values @ values.T, 0) @ np.where(values > 0, values, values / 2)
+    machine = relax.VirtualMachine(tvm.compile(builder.get(), "llvm"), tvm.cpu(), profile=True)
+    np.testing.assert_allclose(machine["main"](values, values).numpy(), expected)
+    array = np.full((3, 4), 2, "float32")
+    mod = parse_tvmscript(WORDS_OF_2022, extra_vars={"relax": relax})
+    machine = relax.VirtualMachine(relax.build(mod, "llvm"), tvm.cpu())
+    assert (machine["main"](array, array).numpy() == 6).all()
+
+
+def test_memory_is_estimated_with_and_without_sharing() -> None:
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((512, 512), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = x
+            for _ in range(4):
+                y = builder.emit(relax.op.nn.softmax(relax.op.matmul(y, x)))
+            y = builder.emit_output(y)
+        builder.emit_func_output(y)
+    text = relax.analysis.estimate_memory_usage(builder.get())
+    alone, shared, share = (float(each) for each in re.findall(r"([\d.e-]+)(?: GB|%)", text))
+    assert "Function main" in text
+    assert alone >= 6 * 2**20 / 2**30 > 3 * 2**20 / 2**30 >= shared > 0
+    assert share == pytest.approx(100 * shared / alone, abs=0.2)
+    allocated = relax.transform.CallTIRRewrite()(relax.transform.LegalizeOps()(builder.get()))
+    assert "Function main" in relax.analysis.estimate_memory_usage(allocated)
+    assert "have 0.0 GB" in relax.analysis.estimate_memory_usage(IRModule(Operators.op))

@@ -7,6 +7,7 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell.core.errors import UnsupportedError
+from stepwell.decoding.packed import FUNCTIONS
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.relax.frontend import nn
 from stepwell.frontends.tvm.relax.frontend.nn.llm.kv_cache import PagedKVCache, RopeMode, TIRPagedKVCache
@@ -55,8 +56,8 @@ def test_a_model_attends_to_earlier_tokens(mode: RopeMode, target: str) -> None:
     mod, _ = Attention(mode).export_tvm(SPEC)
     machine = relax.VirtualMachine(tvm.compile(mod, target), tvm.device(target))
     cache = machine["create"]((1,), (16,), (4,))
-    begin, end = (tvm.get_global_func(f"vm.builtin.kv_state_{name}_forward") for name in ("begin", "end"))
-    tvm.get_global_func("vm.builtin.kv_state_add_sequence")(cache, 7)
+    begin, end = (FUNCTIONS[f"vm.builtin.kv_state_{name}_forward"] for name in ("begin", "end"))
+    FUNCTIONS["vm.builtin.kv_state_add_sequence"](cache, 7)
     qkv = RNG.standard_normal((1, 5, HEADS + 2 * KEYS, SIZE)).astype("float32")
     results: list[Any] = []
     for tokens in (slice(0, 4), slice(4, 5)):

@@ -61,6 +61,9 @@ def test_functions_are_saved_with_their_arguments() -> None:
     machine = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
     x = np.eye(2, dtype="float32")
     assert (testing.vm.check_saved_func(machine, "main", x, 2 * x).numpy() == 2 * x).all()
+    assert machine.module is machine
     machine.save_function("main", "quiet", x, x, include_return=False)
     assert machine["quiet"]() is None
-    assert (tvm.get_global_func("test.vm.add")(tvm.nd.array(x), tvm.nd.array(x)).numpy() == 2 * x).all()
+    add = tvm.get_global_func("test.vm.add")
+    assert add is not None
+    assert (add(tvm.nd.array(x), tvm.nd.array(x)).numpy() == 2 * x).all()

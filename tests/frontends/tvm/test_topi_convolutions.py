@@ -78,7 +78,7 @@ def test_dilate_and_scale_shift() -> None:
         axes = (slice(None), None, None) if scale_shift is topi.nn.scale_shift_nchw else (slice(None),)
         result = run([a, s, b], scale_shift(a, s, b), x, scale, shift)
         np.testing.assert_allclose(result, x * scale[axes] + shift[axes], rtol=1e-6)
-    with pytest.raises(TeError, match="2 strides for 4 dimensions"):
+    with pytest.raises(TeError, match=r"strides \[1, 2\], expected 4 numbers from 1 on"):
         topi.nn.dilate(a, (1, 2))
 
 
@@ -88,3 +88,62 @@ def test_paddings() -> None:
         assert get_pad_tuple(padding, kernel) == (numbers * 4)[:4]
     with pytest.raises(TeError, match="expected 1, 2 or 4 numbers"):
         get_pad_tuple("FULL", (3, 3))
+
+
+def computed(function: Any, *arrays: Any) -> Any:
+    """The value of a function of tensors for arrays."""
+    inputs = [te.placeholder(each.shape, str(each.dtype), f"x{n}") for n, each in enumerate(arrays)]
+    return run(inputs, function(*inputs), *arrays)
+
+
+def test_channels_in_blocks() -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.random((1, 6, 7, 8), np.float32), rng.random((4, 6, 3, 2), np.float32)
+    blocks = x.reshape(1, 2, 3, 7, 8).transpose(0, 1, 3, 4, 2).copy()
+    weights = w.reshape(2, 2, 2, 3, 3, 2).transpose(0, 2, 4, 5, 3, 1).copy()
+    found = computed(
+        lambda a, b: topi.nn.conv2d_NCHWc(a, b, (2, 1), (1, 0), (1, 2), "NCHW3c", "NCHW2c"), blocks, weights
+    )
+    expected = computed(lambda a, b: topi.nn.conv2d(a, b, (2, 1), (1, 0), (1, 2)), x, w)
+    got = found.transpose(0, 1, 4, 2, 3).reshape(expected.shape)
+    np.testing.assert_allclose(got, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+def test_gradients_of_pools(kind: str) -> None:
+    rng = np.random.default_rng(0)
+    x, slopes = rng.random((1, 2, 5, 5)), rng.random((1, 2, 2, 2))
+    options: tuple[Any, ...] = ((3, 3), (2, 2), (0, 0, 0, 0), kind)
+    found = computed(lambda grads, data: topi.nn.pool_grad(grads, data, *options), slopes, x)
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))[:, :, ::2, ::2]
+    values = windows.max((4, 5)) if kind == "max" else windows.mean((4, 5))
+    np.testing.assert_allclose(computed(lambda data: topi.nn.pool(data, *options), x), values)
+    expected = np.zeros_like(x)
+    for place in np.ndindex(*slopes.shape):
+        n, c, y, z = place
+        window = (n, c, slice(2 * y, 2 * y + 3), slice(2 * z, 2 * z + 3))
+        share = x[window] == values[place] if kind == "max" else np.full((3, 3), 1 / 9)
+        expected[window] += slopes[place] * share
+    np.testing.assert_allclose(found, expected)
+
+
+def test_products_by_a_blas_and_replaced_slices() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.random((3, 4), np.float32), rng.random((5, 4), np.float32)
+    np.testing.assert_allclose(computed(topi.x86.dense_cblas, x, y), x @ y.T, rtol=1e-5)
+    assert topi.x86.schedule_matmul_cblas([topi.x86.matmul_cblas(te.placeholder((2, 2)), te.placeholder((2, 2)))])
+    a, b = rng.random((2, 3, 3)), rng.random((2, 2, 3))
+    np.testing.assert_allclose(computed(topi.x86.batch_matmul_cblas, a, b), a @ b.transpose(0, 2, 1))
+    data, part = np.arange(12.0).reshape(2, 6), -np.ones((2, 2))
+    changed = data.copy()
+    changed[:, 1:5:2] = part
+    assert (computed(lambda a, b: topi.slice_scatter(a, b, 1, 5, 2, 1), data, part) == changed).all()
+    with pytest.raises(te.TeError, match="expected 2 along 1"):
+        topi.slice_scatter(te.placeholder((2, 6)), te.placeholder((2, 3)), 1, 5, 2, -1)
+
+
+def test_paddings_and_strides_are_those_of_shapes() -> None:
+    image, padded = te.placeholder((1, 2, 7, 8)), te.placeholder((1, 2, 9, 8))
+    assert topi.util.infer_pad(image) == (0, 0)
+    assert topi.util.infer_pad(image, padded) == (1, 0)
+    assert topi.util.infer_stride(padded, te.placeholder((4, 2, 3, 2)), te.placeholder((1, 4, 4, 7))) == (2, 1)

@@ -160,6 +160,26 @@ def test_only_programs_have_parameters_to_detach(model: Any) -> None:
         detach_params(mod)
 
 
+def test_models_in_training_are_imported_as_in_evaluation(image: Any) -> None:
+    layers = nn.Sequential(nn.BatchNorm2d(3), nn.Dropout()).train()
+    mod, params = relay.frontend.from_pytorch(layers, [("x", SHAPE)])
+    assert layers.training
+    assert layers[1].training
+    np.testing.assert_allclose(
+        run_relay(mod, params, ("x", image)), layers.eval()(image).detach().numpy(), rtol=1e-4, atol=1e-5
+    )
+
+
+class Constant(nn.Module):
+    def forward(self) -> Any:
+        return torch.ones(2)
+
+
+def test_a_model_may_have_no_inputs() -> None:
+    mod = from_fx(torch.fx.symbolic_trace(Constant()), [])
+    assert relax.VirtualMachine(relax.build(mod, "llvm"), tvm.cpu())["main"]().numpy().tolist() == [1, 1]
+
+
 def test_a_backend_of_torch_compiles_programs(model: Any, image: Any) -> None:
     compiled = torch.compile(model, backend=relax.frontend.torch.relax_dynamo("zero"))
     np.testing.assert_allclose(compiled(image).numpy(), model(image).numpy(), rtol=1e-4, atol=1e-5)

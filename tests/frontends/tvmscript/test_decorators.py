@@ -2,6 +2,7 @@
 
 # Annotations are TVMScript here, not types.
 # pyright: reportInvalidTypeForm=false, reportUndefinedVariable=false, reportGeneralTypeIssues=false
+# pyright: reportRedeclaration=false
 
 import numpy as np
 import pytest

@@ -1,0 +1,65 @@
+"""Operators on images whose channels are in blocks, and gradients of pools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ....expressions.axes import reduce_axis
+from ....expressions.expr import PrimExpr
+from ....expressions.functions import sum as total
+from ....expressions.tensor import Tensor, compute
+from ....operators.padding import pad_tensor
+from ....operators.pools import avg_pool2d, max_pool2d
+from ....operators.windows import Window, each_dimension
+from ...te.gradient import gradient
+from .utils import get_const_tuple, get_pad_tuple
+
+
+def conv2d_NCHWc(
+    data: Tensor, kernel: Tensor, stride: Window, padding: Any, dilation: Window, layout: str = "NCHWc",
+    out_layout: str = "NCHWc", out_dtype: str = "float32",
+) -> Tensor:  # fmt: skip
+    """The convolution of images whose channels are in blocks, [batch, blocks, height, width, channels of a block].
+
+    kernel: [blocks of the result, blocks, height, width, channels, channels of the result].  layout, out_layout:
+    ignored, the blocks follow from the tensors."""
+    batch, blocks, height, width, inner = data.shape
+    outer, _, taps, columns, _, results = kernel.shape
+    down, right = each_dimension(stride, 2, "conv2d_NCHWc")
+    far_y, far_x = each_dimension(dilation, 2, "conv2d_NCHWc")
+    span_y, span_x = (taps - 1) * far_y + 1, (columns - 1) * far_x + 1
+    above, left, below, after = get_pad_tuple(padding, get_const_tuple((span_y, span_x)))
+    padded = pad_tensor(data, [(0, 0), (0, 0), (above, below), (left, after), (0, 0)], 0, "constant", "data_pad")
+    sizes = {"block": blocks, "dy": taps, "dx": columns, "channel": inner}
+    axes = block, dy, dx, channel = [reduce_axis((0, extent), name) for name, extent in sizes.items()]
+
+    def element(n: Any, k: Any, y: Any, x: Any, result: Any) -> PrimExpr:
+        pixel = padded[n, block, y * down + dy * far_y, x * right + dx * far_x, channel]
+        weight = kernel[k, block, dy, dx, channel, result]
+        return total(pixel.astype(out_dtype) * weight.astype(out_dtype), axis=axes)
+
+    rows = (height + above + below - span_y) // down + 1
+    places = (width + left + after - span_x) // right + 1
+    return compute((batch, outer, rows, places, results), element, "conv2d_NCHWc", "conv2d_NCHWc")
+
+
+def pool(
+    data: Tensor, kernel: Window, stride: Window, padding: Window, pool_type: str, ceil_mode: bool = False,
+    layout: str = "NCHW", count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The maximum or the mean ("max", "avg") of each window of an image, as of v0.4 to v0.8."""
+    if pool_type == "max":
+        return max_pool2d(data, kernel, stride, 1, padding, layout, ceil_mode)
+    return avg_pool2d(data, kernel, stride, 1, padding, layout, ceil_mode, count_include_pad)
+
+
+def pool_grad(
+    grads: Tensor, data: Tensor, kernel: Window, stride: Window, padding: Window, pool_type: str,
+    ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True,
+) -> Tensor:  # fmt: skip
+    """The gradient of `pool` with respect to its operand. grads: with respect to its result."""
+    result = pool(data, kernel, stride, padding, pool_type, ceil_mode, layout, count_include_pad)
+    return gradient(result, [data], grads)[0]
+
+
+__all__ = ["conv2d_NCHWc", "pool", "pool_grad"]
