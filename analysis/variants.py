@@ -102,7 +102,9 @@ class _Comparison:
         if len(ours) != len(theirs):
             return None
         different = [
-            pair for pair in zip(ours, theirs, strict=True) if not self._are_equal(*map(with_expressions, pair))
+            (one, two)
+            for one, two in zip(ours, theirs, strict=True)
+            if not self._are_equal(with_expressions(one), with_expressions(two))
         ]
         return different[0] if len(different) == 1 else None
 
