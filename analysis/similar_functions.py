@@ -44,6 +44,14 @@ def families(functions: Iterable[FuncOp]) -> Iterator[Family]:
         yield from _families_of(group)
 
 
+def extents_by_owner(places: Iterable[ExtentPlace]) -> dict[ExtentOwner, list[int]]:
+    """The numbers of the extents of each operation or parameter."""
+    numbers: dict[ExtentOwner, list[int]] = {}
+    for place in places:
+        numbers.setdefault(place.owner, []).append(place.number)
+    return numbers
+
+
 def differing_extents(functions: Iterable[FuncOp]) -> Iterator[tuple[FuncOp, FuncOp, list[tuple[int, int]]]]:
     """Pairs of functions that are equal but for extents, the first function of each group and another, with the pairs
     of different extents, each once, in order."""

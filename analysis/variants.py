@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -27,21 +28,25 @@ class Variant:
 
 def variants(functions: Iterable[FuncOp], least_shared: int = LEAST_SHARED) -> Iterator[list[Variant]]:
     """The groups of functions that are equal but for one statement, which is directly in a function or in loops that
-    are neither unrolled nor vectorized. Each function is in one group at most.
+    are neither unrolled nor vectorized. Each function is in one group at most. The first statements of functions in a
+    group have the same bounds.
 
     least_shared: the least number of operations of the first function of a group besides the statement, which are half
     of the function at least.
     """
     groups: dict[Hashable, list[FuncOp]] = {}
     for function in functions:
-        groups.setdefault(_key(function), []).append(function)
+        if next(islice(function.walk(), least_shared, None), None) is not None:
+            groups.setdefault(_key(function), []).append(function)
     for group in groups.values():
         yield from _variants_of(group, least_shared)
 
 
 def _key(function: FuncOp) -> Hashable:
-    """A part of a function that all its variants share."""
-    return function.func_attrs, function.result_type, len(statements(function.body.block))
+    """A part of a function that all its variants share: the number of its statements, and the head of the first."""
+    inside = statements(function.body.block)
+    head = () if not inside else (inside[0].name, *inside[0].properties.items())
+    return function.func_attrs, function.result_type, len(inside), head
 
 
 def _variants_of(group: Sequence[FuncOp], least_shared: int) -> Iterator[list[Variant]]:
@@ -97,7 +102,9 @@ class _Comparison:
         if len(ours) != len(theirs):
             return None
         different = [
-            pair for pair in zip(ours, theirs, strict=True) if not self._are_equal(*map(with_expressions, pair))
+            (one, two)
+            for one, two in zip(ours, theirs, strict=True)
+            if not self._are_equal(with_expressions(one), with_expressions(two))
         ]
         return different[0] if len(different) == 1 else None
 

@@ -322,7 +322,12 @@ def _init_operation(
         value.first_use = use
         uses.append(use)
     self._operand_uses = tuple(uses)
-    self.results = SSAValues([OpResult(type, self, index) for index, type in enumerate(result_types)])
+    results: list[OpResult] = []
+    for index, type in enumerate(result_types):
+        result = object.__new__(OpResult)  # without name and uses by default
+        result._type, result.op, result.index = type, self, index
+        results.append(result)
+    self.results = SSAValues(results)
     self.properties = dict(properties)
     self.attributes = dict(attributes)
     self.location = UNKNOWN_LOC if location is None else location

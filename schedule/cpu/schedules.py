@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -12,7 +12,7 @@ from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
 from ...dialects.attributes import SCHEDULE_RULE
-from ...dialects.tir import BlockOp, ForOp
+from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ...module import Module
 from .. import Schedule
 from ..handles import BlockRV
@@ -83,11 +83,13 @@ def schedule_cpu(mod: Module | ModuleOp, cpu: CpuModel | str = "host") -> Defaul
     return DefaultSchedules(module, schedule_functions(module.op, model))
 
 
-def schedule_functions(module: ModuleOp, cpu: CpuModel) -> dict[str, FunctionSchedule]:
-    """Applies default schedules, in place, to the functions of a module that nobody has scheduled; returns the
-    schedules by function."""
+def schedule_functions(
+    module: ModuleOp, cpu: CpuModel, functions: Sequence[FuncOp] | None = None
+) -> dict[str, FunctionSchedule]:
+    """Applies default schedules, in place, to some functions of a module, by default to those that nobody has
+    scheduled; returns the schedules by function."""
     schedules: dict[str, FunctionSchedule] = {}
-    for func in list(unscheduled_functions(module)):
+    for func in list(unscheduled_functions(module)) if functions is None else functions:
         # The iterations of kernels of graphs are independent by construction, so no step is checked.
         search = Search.of(func, checked=not is_graph_kernel(func))
         _run(cpu, search)

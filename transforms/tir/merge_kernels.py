@@ -14,10 +14,10 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.names import symbols_of
 from ...analysis.similar_functions import (
     LEAST_EXTENT,
-    ExtentOwner,
     ExtentPlace,
     Family,
     differing_extents,
+    extents_by_owner,
     families,
 )
 from ...analysis.unscheduled import is_graph_kernel
@@ -171,7 +171,7 @@ def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) 
     names.append(fresh_name("extent", {*names}))
     set_name_hint(parameter, names[-1])
     extents = _Extents(parameter, TirBuilder(InsertPoint.at_start(block), func.location))
-    for owner, numbers in _by_owner(places).items():
+    for owner, numbers in extents_by_owner(places).items():
         match owner:
             case ForOp():
                 extents.set_of_loop(owner)
@@ -186,14 +186,6 @@ def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) 
     made.attributes |= func.attributes
     made.location = func.location
     return made
-
-
-def _by_owner(places: Iterable[ExtentPlace]) -> dict[ExtentOwner, list[int]]:
-    """The numbers of the extents of each operation or parameter."""
-    numbers: dict[ExtentOwner, list[int]] = {}
-    for place in places:
-        numbers.setdefault(place.owner, []).append(place.number)
-    return numbers
 
 
 class _Extents:

@@ -13,11 +13,12 @@ from ...core.cpu import CpuModel
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, FuncOp
-from ...schedule.cpu.schedules import PREPARATIONS, RULES, schedule_functions
+from ...schedule.cpu.schedules import PREPARATIONS, RULES
 from ...schedule.rules.results import FunctionSchedule
 from ..upstream.contract_floats import contract_reductions
 from .default_schedules import Places, places_of, report_schedule
 from .disjoint_versions import add_disjoint_versions, remove_disjoint_versions
+from .similar_schedules import schedule_similar_functions
 
 _remarks = PassRemarks("tir-schedule-cpu")
 
@@ -85,7 +86,7 @@ class TirScheduleCpuPass(ModulePass):
         cpu = CpuModel.from_text(self.cpu)
         versions = add_disjoint_versions(op)
         places = places_of(op) if _remarks.are_collected else {}
-        schedules = schedule_functions(op, cpu)
+        schedules = schedule_similar_functions(op, cpu)
         remove_disjoint_versions(op, [name for name in versions if not schedules[name].applied])
         for schedule in schedules.values() if _remarks.are_collected else ():
             report_schedule(_remarks, _of_interest(schedule), places, "in the same loops")
