@@ -102,7 +102,7 @@ class _Nest:
         self.shape = (m, n, k)
         self.analyzer = Analyzer()
         loops = [loop for loop in op.walk() if isinstance(loop, ForOp)]
-        self.variables = [loop.variable for loop in loops]
+        self.variables: list[SSAValue] = [loop.variable for loop in loops]
         self.builder = TirBuilder(InsertPoint.before(op), op.location)
         self._hoist()
         self.loads = [inner for inner in op.walk() if isinstance(inner, LoadOp)]
@@ -110,7 +110,7 @@ class _Nest:
 
     def _hoist(self) -> None:
         """Moves the expressions that no loop variable is in before the loops."""
-        inside = {result for op in self.op.walk() if not isinstance(op, ForOp) for result in op.results}
+        inside: set[SSAValue] = {result for op in self.op.walk() if not isinstance(op, ForOp) for result in op.results}
         inside.update(self.variables)
         for op in [op for op in self.op.walk() if is_expression_op(op)]:
             if inside.isdisjoint(op.operands):
