@@ -20,6 +20,7 @@ from ..dialects import mlir_context
 from ..dialects.tir import BlockOp, FuncOp, InitOp, MatchBufferOp
 from ..dialects.tir.tree import treeify
 from ..module import Module
+from .dot_intrinsics import dot_intrinsic
 from .matrix_intrinsics import matrix_intrinsic
 
 
@@ -67,6 +68,7 @@ def add_tensor_intrin(intrin: TensorIntrin, *, override: bool = False) -> Tensor
     """Adds an intrinsic to those that later schedules of this process find by name. OptionError for a name that is
     taken, unless `override`."""
     own = intrin.name in BYTE_PRODUCTS or _WINDOW_PRODUCTS.fullmatch(intrin.name) or matrix_intrinsic(intrin.name)
+    own = own or dot_intrinsic(intrin.name)
     if (own or intrin.name in _INTRINSICS) and not override:
         raise OptionError(
             f"tensor intrinsic {intrin.name!r} is registered already, expected override=True or another name"
@@ -76,15 +78,15 @@ def add_tensor_intrin(intrin: TensorIntrin, *, override: bool = False) -> Tensor
 
 
 def tensor_intrin(name: str) -> TensorIntrin:
-    """The intrinsic registered as `name`, that of `BYTE_PRODUCTS`, that of windows (`window_products_name`), or
-    that of a matrix operation (`matrix_intrinsic`). OptionError if there is none."""
+    """The intrinsic registered as `name`, that of `BYTE_PRODUCTS`, that of windows (`window_products_name`), of
+    a matrix operation (`matrix_intrinsic`), or of products of bytes (`dot_intrinsic`). OptionError if there is none."""
     if name in _INTRINSICS:
         return _INTRINSICS[name]
     if name in BYTE_PRODUCTS:
         return _byte_products(BYTE_PRODUCTS[name])
     if windows := _WINDOW_PRODUCTS.fullmatch(name):
         return _window_products(*map(int, windows.groups()))
-    if functions := matrix_intrinsic(name):
+    if functions := matrix_intrinsic(name) or dot_intrinsic(name):
         return describe_tensor_intrin(name, *functions)
     known = [*_INTRINSICS, *BYTE_PRODUCTS]
     raise OptionError(f"no tensor intrinsic {name!r}{did_you_mean(name, known)} (registered: {', '.join(known)})")

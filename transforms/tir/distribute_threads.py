@@ -46,6 +46,7 @@ from ...dialects.tir import (
     AllocateOp,
     AllocBufferOp,
     AttrOp,
+    BlockOp,
     CallIntrinOp,
     ForOp,
     FuncOp,
@@ -487,11 +488,8 @@ class _Distributor:
                 "expected indices, conditions and bounds without threadIdx.x"
             )
         for op in (inner for outer in ops for inner in outer.walk()):
-            if (
-                not is_in_fragment_nest(op)
-                and not is_expression_op(op)
-                and not isinstance(op, ForOp | IfOp | AttrOp | LetOp)
-            ):
+            is_around = isinstance(op, BlockOp | AccessOp | ForOp | IfOp | AttrOp | LetOp)
+            if not is_around and not is_in_fragment_nest(op) and not is_expression_op(op):
                 raise UnsupportedError(
                     f"{where(op)}{op.name} beside T.{builtin_of(nest)} in a branch or loop that depends on the thread; "
                     "expected matrix operations alone"

@@ -22,7 +22,7 @@ from ...analysis.threads.axes import (
     thread_axis_of,
 )
 from ...analysis.threads.execution import effects_of, has_copy_for_each_thread, statements_of_threads
-from ...analysis.threads.fragments import has_fragment_nests
+from ...analysis.threads.fragments import has_fragment_nests, is_in_fragment_nest
 from ...analysis.threads.memories import LOCAL, is_fragment, is_shared, memory_of
 from ...analysis.threads.shuffles import check_convergence, is_shuffle
 from ...core.diagnostics import where
@@ -38,7 +38,9 @@ from ...dialects.tir import (
     StoreOp,
     TirBuilder,
     memory_space,
+    scope_of,
 )
+from ...dialects.tir.base import memref_type
 from ...dialects.tir.operands import redirect_access
 from ...dialects.tir.tree import erase_if_dead, expressions_before, insertion_point_before, is_expression_op
 from .launch_ops import build_launches, replace_loop, thread_extents
@@ -74,7 +76,8 @@ class TirLaunchThreadsPass(ModulePass):
         }
 
     Must hold before: barriers are explicit (`tir-insert-barriers`). Raises UnsupportedError for numbers of threads that
-    the kernel computes, and for exchanges between lanes that not all threads reach.
+    the kernel computes, for exchanges between lanes that not all threads reach, and for accesses of single
+    elements of fragments.
 
     Gone after: loops over threads other than launches.
     """
@@ -95,6 +98,7 @@ def _launch(kernel: Operation) -> None:
         inner = deeper
     block = inner.regions[0].block
     loops = [op for op in kernel.walk() if is_thread_loop(op)]
+    _check_elements(kernel)
     extents = thread_extents(inner)
     for op in [op for op in kernel.walk() if is_shuffle(op)]:
         check_convergence(op, extents)
@@ -118,6 +122,17 @@ def _launch(kernel: Operation) -> None:
     for alloc in allocations:
         if isinstance(alloc, AllocBufferOp):
             _move_allocation(alloc, kernel, block, body)
+
+
+def _check_elements(kernel: Operation) -> None:
+    """Raises UnsupportedError for loads and stores of single elements of fragments."""
+    for op in kernel.walk():
+        if isinstance(op, LoadOp | StoreOp) and is_fragment(op.buffer) and not is_in_fragment_nest(op):
+            name, scope = memory_name(op.buffer), scope_of(memref_type(op.buffer))
+            raise UnsupportedError(
+                f"{where(op)}an element of {name} in memory {scope!r}: the threads of a warp have the elements in an "
+                "order that nobody knows; expected matrix operations alone"
+            )
 
 
 # Statements

@@ -24,13 +24,11 @@ from ...analysis.threads.fragments import (
     fragment_buffer_shape,
     is_fragment_nest,
 )
-from ...analysis.threads.memories import is_fragment
 from ...core.diagnostics import unsupported_op_error
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...dialects.tir import (
     AddressOfOp,
-    AllocBufferOp,
     AttrOp,
     BufferDataOp,
     CallIntrinOp,
@@ -70,8 +68,8 @@ class TirRaiseFragmentsPass(ModulePass):
     After
         tir.call_intrin "tvm_fill_fragment"(%data, %16, %16, %16, %n, %x)
 
-    Must hold before: kernels are launches (`tir-launch-threads`). Raises UnsupportedError for other accesses of
-    fragments in a kernel, and for a matrix in memory whose rows have no constant distance of a multiple of 16 bytes.
+    Must hold before: kernels are launches (`tir-launch-threads`). Raises UnsupportedError for a matrix in
+    memory whose rows have no constant distance of a multiple of 16 bytes.
 
     Gone after: loops of matrix operations in kernels.
     """
@@ -85,23 +83,10 @@ class TirRaiseFragmentsPass(ModulePass):
                 _Nest(nest).replace()
             if nests:
                 treeify(function)
-            _check_accesses(function)
 
 
 def _is_in_kernel(op: Operation) -> bool:
     return any(isinstance(outer, LaunchThreadOp) for outer in ancestors(op))
-
-
-def _check_accesses(function: FuncOp) -> None:
-    """Raises UnsupportedError for single elements of fragments that a kernel accesses."""
-    for alloc in [op for op in function.walk() if isinstance(op, AllocBufferOp) and is_fragment(op.buffer)]:
-        for user in [use.operation for use in alloc.buffer.uses]:
-            if isinstance(user, LoadOp | StoreOp) and _is_in_kernel(user):
-                raise unsupported_op_error(
-                    user,
-                    f"an element of {alloc.buffer_name.data} in memory {scope_of(alloc.type)!r}: the threads of a warp "
-                    "have the elements in an order that nobody knows; expected matrix operations alone",
-                )
 
 
 class _Nest:
@@ -117,7 +102,7 @@ class _Nest:
         self.shape = (m, n, k)
         self.analyzer = Analyzer()
         loops = [loop for loop in op.walk() if isinstance(loop, ForOp)]
-        self.variables = [loop.variable for loop in loops]
+        self.variables: list[SSAValue] = [loop.variable for loop in loops]
         self.builder = TirBuilder(InsertPoint.before(op), op.location)
         self._hoist()
         self.loads = [inner for inner in op.walk() if isinstance(inner, LoadOp)]
@@ -125,7 +110,7 @@ class _Nest:
 
     def _hoist(self) -> None:
         """Moves the expressions that no loop variable is in before the loops."""
-        inside = {result for op in self.op.walk() if not isinstance(op, ForOp) for result in op.results}
+        inside: set[SSAValue] = {result for op in self.op.walk() if not isinstance(op, ForOp) for result in op.results}
         inside.update(self.variables)
         for op in [op for op in self.op.walk() if is_expression_op(op)]:
             if inside.isdisjoint(op.operands):

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
     i8,
     i64,
 )
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from ....analysis.names import buffer_name
 from ....analysis.threads.memories import is_fragment
@@ -159,8 +159,9 @@ def _alloc_buffer(w: UpstreamWriter, op: AllocBufferOp) -> None:
     if isinstance(type.layout, NoneAttr):
         compact = MemRefType(type.element_type, _statics(shape), NoneAttr(), type.memory_space)
         allocated = allocate_memref(w, compact, shape, alignment, stack)
-        if w.launched is not None and is_fragment(op.buffer):
-            allocated.owner.attributes[FRAGMENT_TYPE] = StringAttr(_fragment_type(w, op))
+        owner = allocated.owner
+        if w.launched is not None and is_fragment(op.buffer) and isinstance(owner, Operation):
+            owner.attributes[FRAGMENT_TYPE] = StringAttr(_fragment_type(w, op))
         w.bind(op.buffer, allocated)
         return
     _, strides, offset = _layout(w, op.buffer)
