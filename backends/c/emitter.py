@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects import arith, cf, func, gpu, memref
@@ -19,14 +20,8 @@ from ...core.identifiers import is_c_identifier
 from ...core.walking import find_ops
 from ..cuda.emitter.emitter import LOWERINGS, KernelParameter, ModuleEmitter
 from ..cuda.emitter.expression import LONG, PRIMARY, CudaExpr, index_arithmetic, integer_literal
-from ..cuda.emitter.function import (
-    CudaBuffer,
-    CudaFunctionEmitter,
-    Lowerings,
-    contiguous_strides,
-    lowering_unsupported,
-)
-from ..cuda.emitter.memref import ALIGNMENT
+from ..cuda.emitter.function import CudaBuffer, CudaFunctionEmitter, Lowerings, lowering_unsupported
+from ..cuda.emitter.memref import declare_array
 from ..cuda.emitter.types import memory_type, scalar_type
 from ..llvm.types import byte_size, layout_of
 from .words import C_NAMES, translate, translate_type
@@ -101,8 +96,7 @@ def _serialize(update: memref.AtomicRMWOp) -> None:
 
 def _as_device_function(op: func.FuncOp) -> gpu.FuncOp:
     """The function as the emitter takes it, with the body of `op`."""
-    type = FunctionType.from_lists(list(op.function_type.inputs.data), list(op.function_type.outputs.data))
-    result = gpu.FuncOp(op.sym_name.data, type, op.detach_region(op.body))
+    result = gpu.FuncOp(op.sym_name.data, op.function_type, op.detach_region(op.body))
     result.attributes.update(op.attributes)
     if op.arg_attrs is not None:
         result.attributes["arg_attrs"] = op.arg_attrs
@@ -120,30 +114,28 @@ def _alloca(f: CudaFunctionEmitter, op: memref.AllocaOp) -> None:
     """An array of the function, whatever the scope of the buffer."""
     if not op.memref.uses:
         return
-    sizes = _sizes(f, op)
-    count = 1
-    for size in sizes:
-        if size.literal is None:
-            raise lowering_unsupported(op, f"an array needs a static shape, got {op.memref.type}")
-        count *= size.literal
-    kind, new = memory_type(_type(op).element_type), f.names.fresh(op.memref.name_hint or "buffer")
-    bytes = max(count, 1) * byte_size(_type(op).element_type)
-    aligned = f"__align__({ALIGNMENT}) " if bytes >= ALIGNMENT else ""
-    f.line(f"{aligned}{f.module.use_type(kind)} {new}[{max(count, 1)}];")
-    _bind(f, op, new, sizes)
+    type = _type(op)
+    sizes = [size for size in layout_of(type).shape if size is not None]
+    if len(sizes) != type.get_num_dims():
+        raise lowering_unsupported(op, f"an array needs a static shape, got {type}")
+    pointer, _ = declare_array(f, op, memory_type(type.element_type), max(prod(sizes), 1))
+    f.bind(op.memref, f.assemble(type, [pointer]))
 
 
 def _alloc(f: CudaFunctionEmitter, op: memref.AllocOp) -> None:
     """Memory of the heap. A failed allocation ends the program."""
-    sizes = _sizes(f, op)
-    kind, new = memory_type(_type(op).element_type), f.names.fresh(op.memref.name_hint or "buffer")
-    count = integer_literal(byte_size(_type(op).element_type), LONG)
-    for size in sizes:
+    type = _type(op)
+    dynamic = [f.as_repeatable(size, "size") for size in f.operands(op.dynamic_sizes)]
+    kind, new = memory_type(type.element_type), f.names.fresh(op.memref.name_hint or "buffer")
+    buffer = f.assemble(type, [CudaExpr(new, PRIMARY, f"{kind}*"), *dynamic])
+    assert isinstance(buffer, CudaBuffer)
+    count = integer_literal(byte_size(type.element_type), LONG)
+    for size in buffer.sizes:
         count = index_arithmetic("*", count, size)
     f.emit_pending_reads()
     f.line(f"{f.module.use_type(kind)}* {new} = malloc(({count.text}) + 1);")
     f.line(f'assert({new} != NULL && "out of memory");')
-    _bind(f, op, new, sizes)
+    f.bind(op.memref, buffer)
 
 
 def _type(op: memref.AllocaOp | memref.AllocOp) -> MemRefType:
@@ -152,22 +144,6 @@ def _type(op: memref.AllocaOp | memref.AllocOp) -> MemRefType:
     if not layout_of(type).identity:
         raise lowering_unsupported(op, f"a new buffer must be contiguous, got {type}")
     return type
-
-
-def _sizes(f: CudaFunctionEmitter, op: memref.AllocaOp | memref.AllocOp) -> tuple[CudaExpr, ...]:
-    dynamic = iter([f.as_repeatable(size, "size") for size in f.operands(op.dynamic_sizes)])
-    return tuple(next(dynamic) if size is None else integer_literal(size) for size in layout_of(_type(op)).shape)
-
-
-def _bind(f: CudaFunctionEmitter, op: memref.AllocaOp | memref.AllocOp, name: str, sizes: Sequence[CudaExpr]) -> None:
-    element = _type(op).element_type
-    pointer = CudaExpr(name, PRIMARY, f"{memory_type(element)}*")
-    sizes = tuple(sizes)
-    buffer = CudaBuffer(pointer, integer_literal(0), sizes, contiguous_strides(sizes), alignment=byte_size(element))
-    count = 1
-    for size in sizes:
-        count = count * size.literal if count is not None and size.literal is not None else None
-    f.bind(op.memref, replace(buffer, small=count is not None and count < 2**31))
 
 
 def _dealloc(f: CudaFunctionEmitter, op: memref.DeallocOp) -> None:
@@ -205,7 +181,7 @@ class _CEmitter(ModuleEmitter):
         name, outputs = op.sym_name.data, op.function_type.outputs.data
         result = translate_type(scalar_type(outputs[0])) if outputs else "void"
         parameters = tuple(replace(each, ctype=translate_type(each.ctype)) for each in self.parameters[name])
-        return CFunction(name, self.symbol(name), parameters, result)
+        return CFunction(name, self.symbols[name], parameters, result)
 
     def prototypes(self) -> str:
         """The declarations of the functions of others that the functions call."""

@@ -30,6 +30,27 @@ _BITS = {
 
 _HALF = "unsigned short"
 
+
+def _leading_zeros(type: str, bits: int) -> str:
+    return f"""int NAME({type} x) {{
+  int count = 0;
+  for (; count < {bits} && x >> {bits - 1} == 0; x <<= 1) {{
+    ++count;
+  }}
+  return count;
+}}"""
+
+
+def _set_bits(type: str) -> str:
+    return f"""int NAME({type} x) {{
+  int count = 0;
+  for (; x != 0; x &= x - 1) {{
+    ++count;
+  }}
+  return count;
+}}"""
+
+
 _FUNCTIONS = {
     "__half_as_ushort": f"{_HALF} NAME({_HALF} x) {{\n  return x;\n}}",
     "__half2float": f"""float NAME({_HALF} x) {{
@@ -66,34 +87,10 @@ _FUNCTIONS = {
   memcpy(&bits, &x, sizeof bits);
   return ({_HALF})(x != x ? 0x7fc0u : (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }}""",
-    "__clz": """int NAME(unsigned x) {
-  int count = 0;
-  for (; count < 32 && x >> 31 == 0; x <<= 1) {
-    ++count;
-  }
-  return count;
-}""",
-    "__clzll": """int NAME(unsigned long long x) {
-  int count = 0;
-  for (; count < 64 && x >> 63 == 0; x <<= 1) {
-    ++count;
-  }
-  return count;
-}""",
-    "__popc": """int NAME(unsigned x) {
-  int count = 0;
-  for (; x != 0; x &= x - 1) {
-    ++count;
-  }
-  return count;
-}""",
-    "__popcll": """int NAME(unsigned long long x) {
-  int count = 0;
-  for (; x != 0; x &= x - 1) {
-    ++count;
-  }
-  return count;
-}""",
+    "__clz": _leading_zeros("unsigned", 32),
+    "__clzll": _leading_zeros("unsigned long long", 64),
+    "__popc": _set_bits("unsigned"),
+    "__popcll": _set_bits("unsigned long long"),
     "__ffsll": """int NAME(unsigned long long x) {
   int place = x != 0;
   for (; x != 0 && (x & 1) == 0; x >>= 1) {
@@ -115,6 +112,9 @@ _FUNCTIONS = {
 
 _EXTREMES = {"min": "<", "max": ">"}
 """The functions of CUDA for several types of integers, each with its comparison."""
+
+_NEEDS = {"__mul64hi": ("__umul64hi",)}
+"""The other functions that a definition calls."""
 
 _SAME = {"__bfloat16_as_ushort": "__half_as_ushort", "__ushort_as_half": "__half_as_ushort",
          "__ushort_as_bfloat16": "__half_as_ushort"}  # fmt: skip
@@ -159,9 +159,7 @@ def _word(token: str, needed: dict[str, None]) -> str:
         return _WORDS[token]
     name = _SAME.get(token, token)
     if name in _BITS or name in _FUNCTIONS or name in _EXTREMES:
-        if name == "__mul64hi":
-            needed["__umul64hi"] = None
-        needed[name] = None
+        needed.update(dict.fromkeys([*_NEEDS.get(name, ()), name]))
         return PREFIX + name.strip("_")
     if token.startswith("__") or token in ("reinterpret_cast", "const_cast", "static_cast"):
         raise UnsupportedError(f"c: no C for {token} of CUDA C++")

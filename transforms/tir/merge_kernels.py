@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, SymbolRefAttr, i32
@@ -27,10 +27,9 @@ from ...core.identifiers import fresh_name
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import AccessOp, BlockOp, CallOp, DeclBufferOp, ForOp, FuncOp, HandleType, Mixed, TirBuilder
-from ...dialects.tir.base import scope_of, split_mixed
-from ...dialects.tir.operands import set_operands
-from ...schedule.rewriting.nest import set_axes
+from ...dialects.tir import CallOp, DeclBufferOp, FuncOp, HandleType, Mixed, TirBuilder
+from ...dialects.tir.base import scope_of
+from .extents import set_extents
 from .kernel_calls import calling_region
 from .kernel_variants import merge_variants
 
@@ -172,15 +171,10 @@ def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) 
     set_name_hint(parameter, names[-1])
     extents = _Extents(parameter, TirBuilder(InsertPoint.at_start(block), func.location))
     for owner, numbers in extents_by_owner(places).items():
-        match owner:
-            case ForOp():
-                extents.set_of_loop(owner)
-            case BlockOp():
-                extents.set_of_block(owner, numbers)
-            case AccessOp():
-                extents.set_of_access(owner, numbers)
-            case _:
-                extents.set_of_parameter(owner, names[owner.index], numbers)
+        if isinstance(owner, BlockArgument):
+            extents.set_of_parameter(owner, names[owner.index], numbers)
+        else:
+            set_extents(owner, numbers, extents.of_type)
     types = [value.type for value in block.args]
     made = FuncOp(name, list(zip(names, types, strict=True)), attrs=func.func_attrs, body=body, private=True)
     made.attributes |= func.attributes
@@ -198,33 +192,9 @@ class _Extents:
         self._parameter = parameter
         self._builder = builder
 
-    def _of_type(self, type: Attribute) -> SSAValue:
+    def of_type(self, type: Attribute) -> SSAValue:
+        """The parameter in a type."""
         return self._builder.cast(self._parameter, dtype_of(type))
-
-    def set_of_loop(self, loop: ForOp) -> None:
-        """Replaces the extent of a loop."""
-        low, _, step = loop.mixed_bounds
-        static, operands = split_mixed([low, self._of_type(loop.variable.type), step])
-        loop.properties["static_bounds"] = static
-        loop.operands = operands
-
-    def set_of_block(self, block: BlockOp, numbers: Iterable[int]) -> None:
-        """Replaces the extents of axes of a block."""
-        axes = block.axes
-        for n in numbers:
-            axes[n] = replace(axes[n], extent=self._of_type(axes[n].binding.type))
-        set_axes(block, axes)
-
-    def set_of_access(self, access: AccessOp, numbers: Iterable[int]) -> None:
-        """Replaces the extents of dimensions of a declared region."""
-        region = access.region
-        for n in numbers:
-            region[n] = region[n][0], self._parameter
-        mins, extents = ([pair[part] for pair in region] for part in (0, 1))
-        static_mins, low = split_mixed(mins)
-        static_extents, high = split_mixed(extents)
-        access.properties |= {"static_mins": static_mins, "static_extents": static_extents}
-        set_operands(access, [[access.buffer], low, high])
 
     def set_of_parameter(self, argument: BlockArgument, name: str, numbers: Iterable[int]) -> None:
         """Replaces a buffer by a pointer, which is viewed as a buffer whose dimensions have the extent."""

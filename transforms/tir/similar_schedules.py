@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
+from xdsl.ir import BlockArgument
 from xdsl.rewriter import Rewriter
 
 from ...analysis.similar_functions import ExtentPlace, extents_by_owner, families
 from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...core.cpu import CpuModel
-from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp
-from ...dialects.tir.base import split_mixed
+from ...dialects.tir import FuncOp
 from ...schedule.cpu.schedules import schedule_functions
-from ...schedule.rewriting.nest import set_axes
 from ...schedule.rules.results import FunctionSchedule
+from .extents import set_extents
 
 _STEP = 32
 """The divisor of the differences of extents: sizes of vectors and tiles divide such extents alike."""
@@ -81,31 +81,17 @@ def _with_extent(scheduled: FuncOp, places: Sequence[ExtentPlace], extent: int, 
     copy = scheduled.clone()
     copies = dict(zip(scheduled.walk(), copy.walk(), strict=True))
     for owner, numbers in extents_by_owner(places).items():
-        match owner:
-            case ForOp():
-                loop = copies[owner]
-                assert isinstance(loop, ForOp)
-                low, _, step = loop.mixed_bounds
-                loop.properties["static_bounds"] = split_mixed([low, extent, step])[0]
-            case BlockOp():
-                block = copies[owner]
-                assert isinstance(block, BlockOp)
-                axes = block.axes
-                for n in numbers:
-                    axes[n] = replace(axes[n], extent=extent)
-                set_axes(block, axes)
-            case AccessOp():
-                access = copies[owner]
-                assert isinstance(access, AccessOp)
-                extents = [extent if n in numbers else each for n, (_, each) in enumerate(access.region)]
-                access.properties["static_extents"] = split_mixed(extents)[0]
-            case _:
-                argument = copy.body.block.args[owner.index]
-                type = argument.type
-                assert isinstance(type, MemRefType)
-                shape = [extent if n in numbers else each for n, each in enumerate(type.get_shape())]
-                changed = MemRefType(type.element_type, shape, type.layout, type.memory_space)
-                Rewriter.replace_value_with_new_type(argument, changed)
+        if isinstance(owner, BlockArgument):
+            argument = copy.body.block.args[owner.index]
+            memory = argument.type
+            assert isinstance(memory, MemRefType)
+            shape = [extent if n in numbers else each for n, each in enumerate(memory.get_shape())]
+            changed = MemRefType(memory.element_type, shape, memory.layout, memory.memory_space)
+            Rewriter.replace_value_with_new_type(argument, changed)
+        else:
+            changing = copies[owner]
+            assert isinstance(changing, type(owner))
+            set_extents(changing, numbers, lambda _: extent)
     copy.sym_name = StringAttr(func.sym_name.data)
     copy.location = func.location
     return copy

@@ -137,7 +137,7 @@ class ModuleEmitter:
             if not isinstance(op, gpu.FuncOp | memref.GlobalOp) and op not in self.external.values():
                 raise lowering_unsupported(op, f"no {self.language} lowering in a gpu.module")
         self._names = CudaNames([*reserved, *map(legalize_name, self.external)])
-        self._symbols = {name: self._names.fresh(name) for name in self._functions}
+        self.symbols = {name: self._names.fresh(name) for name in self._functions}
         self._headers: list[str] = []
         self._structs: dict[str, str] = {}
         self._helpers: dict[str, str] = {}
@@ -213,17 +213,13 @@ class ModuleEmitter:
         self._declared.append(f"{qualifier}__align__({ALIGNMENT}) {self.use_type(kind)} {new}[{count}]{values};")
         return new, kind, const
 
-    def symbol(self, name: str) -> str:
-        """The name in the text of a function."""
-        return self._symbols[name]
-
     def callee(self, op: func.CallOp) -> tuple[str, gpu.FuncOp | None]:
         name = op.callee.string_value()
         if name in self._functions:
             function = self._functions[name]
             if function.kernel is not None:
                 raise lowering_unsupported(op, f"{name} is a kernel, which is launched, not called")
-            return self._symbols[name], function
+            return self.symbols[name], function
         if name not in self.external:
             raise lowering_unsupported(
                 op, f"no function called {name!r} on {self.place}{did_you_mean(name, self._functions)}"
@@ -295,7 +291,7 @@ class ModuleEmitter:
             f.walk(op.body.block)
         called = {each.callee.string_value() for each in find_ops(op, func.CallOp)}
         shared_bytes = f.shared_bytes + sum(shared.get(name, 0) for name in called)
-        symbol = self._symbols[op.sym_name.data]
+        symbol = self.symbols[op.sym_name.data]
         parameter_list = ", ".join(f"{p.ctype} {p.name}" for p in parameters)
         text = "\n".join([f"{self.head(op, f.block_size)} {symbol}({parameter_list}) {{", *f.lines, "}"])
         if op.kernel is None:

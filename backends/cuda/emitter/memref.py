@@ -179,7 +179,11 @@ def _alignment(op: memref.AllocaOp, size: int) -> int:
     return max(required, ALIGNMENT if size >= ALIGNMENT else 1)
 
 
-def _array(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int, prefix: str) -> tuple[CudaExpr, int]:
+def declare_array(
+    f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int, prefix: str = ""
+) -> tuple[CudaExpr, int]:
+    """Declares an array of `count` elements for an allocation; returns its name and its alignment. kind: the type of
+    the elements.  prefix: the words before the declaration."""
     alignment = _alignment(op, count * byte_size(element(op.memref)))
     aligned = f"__align__({alignment}) " if alignment > 1 else ""
     new = f.names.fresh(op.memref.name_hint or "buffer")
@@ -188,12 +192,12 @@ def _array(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int, p
 
 
 def _local(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[CudaExpr, int]:
-    return _array(f, op, kind, count, "")
+    return declare_array(f, op, kind, count)
 
 
 def _shared_array(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[CudaExpr, int]:
     f.shared_bytes = align_up(f.shared_bytes, _alignment(op, ALIGNMENT)) + count * byte_size(element(op.memref))
-    return _array(f, op, kind, count, "__shared__ ")
+    return declare_array(f, op, kind, count, "__shared__ ")
 
 
 def _dynamic_shared(f: CudaFunctionEmitter, op: memref.AllocaOp, kind: str, count: int) -> tuple[CudaExpr, int]:

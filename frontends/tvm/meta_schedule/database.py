@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -51,7 +52,7 @@ class Workload:
 
     mod: IRModule
 
-    @property
+    @cached_property
     def shash(self) -> int:
         """A number that is equal for equal kernels."""
         return structural_hash(self.mod[MAIN].with_attr("global_symbol", MAIN))

@@ -84,7 +84,7 @@ class NodeReader:
         has_blocks = next(find_ops(self.func, BlockOp), None) is not None
         if not has_blocks or _is_root(statements):
             return statements
-        block = nodes.Block((), (), (), "root", statements, [self.buffer(op.buffer) for op in _memory(ops)])
+        block = nodes.Block((), (), (), "root", statements, [self.buffer(op.buffer) for op in _allocations(ops)])
         root = nodes.BlockRealize(self.func, (), ((),), (block,))
         block.underneath = root.underneath = self.func
         return root
@@ -178,9 +178,10 @@ class NodeReader:
             IterVar(Range(self.number(axis.low, var.dtype), self.number(axis.extent, var.dtype)), var, axis.kind)
             for axis, var in zip(op.axes, variables, strict=True)
         ]
-        accesses = [each for each in op.body.block.ops if isinstance(each, AccessOp)]
-        reads, writes = ([self._region(each) for each in accesses if each.is_write is kind] for kind in (False, True))
-        memory = [self.buffer(each.buffer) for each in _memory(op.body.block.ops)]
+        reads, writes = (
+            [self._region(each) for each in op.accesses if each.is_write is kind] for kind in (False, True)
+        )
+        memory = [self.buffer(each.buffer) for each in _allocations(op.body.block.ops)]
         named = {} if op.annotations is None else op.annotations.data
         annotations = {name: python_value(each) for name, each in named.items()}
         block = nodes.Block(axes, reads, writes, op.block_name.data, contents, memory, annotations)
@@ -288,7 +289,7 @@ class NodeReader:
         return self.expr(last.value)
 
 
-def _memory(ops: Iterable[Operation]) -> Iterator[AllocBufferOp]:
+def _allocations(ops: Iterable[Operation]) -> Iterator[AllocBufferOp]:
     """The allocations among the operations of a block."""
     return (op for op in ops if isinstance(op, AllocBufferOp))
 

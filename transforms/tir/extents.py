@@ -1,0 +1,39 @@
+"""Other extents of loops, axes and declared regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute
+
+from ...dialects.tir import AccessOp, BlockOp, ForOp, Mixed
+from ...dialects.tir.base import split_mixed
+from ...dialects.tir.operands import set_operands
+from ...schedule.rewriting.nest import set_axes
+
+
+def set_extents(op: ForOp | BlockOp | AccessOp, numbers: Iterable[int], extent: Callable[[Attribute], Mixed]) -> None:
+    """Replaces the extent of a loop, or the extents of the axes of a block or of the dimensions of a declared region
+    with some numbers. extent: returns the new extent for a type."""
+    match op:
+        case ForOp():
+            low, _, step = op.mixed_bounds
+            static, operands = split_mixed([low, extent(op.variable.type), step])
+            op.properties["static_bounds"] = static
+            op.operands = operands
+        case BlockOp():
+            axes = op.axes
+            for n in numbers:
+                axes[n] = replace(axes[n], extent=extent(axes[n].binding.type))
+            set_axes(op, axes)
+        case AccessOp():
+            region = op.region
+            for n in numbers:
+                region[n] = region[n][0], extent(i32)
+            mins, extents = ([pair[part] for pair in region] for part in (0, 1))
+            static_mins, low = split_mixed(mins)
+            static_extents, high = split_mixed(extents)
+            op.properties |= {"static_mins": static_mins, "static_extents": static_extents}
+            set_operands(op, [[op.buffer], low, high])
