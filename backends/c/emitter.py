@@ -134,7 +134,9 @@ def _alloc(f: CudaFunctionEmitter, op: memref.AllocOp) -> None:
         count = index_arithmetic("*", count, size)
     f.emit_pending_reads()
     f.line(f"{f.module.use_type(kind)}* {new} = malloc(({count.text}) + 1);")
-    f.line(f'assert({new} != NULL && "out of memory");')
+    f.line(f"if ({new} == NULL) {{")
+    f.line("  abort();")
+    f.line("}")
     f.bind(op.memref, buffer)
 
 

@@ -39,6 +39,8 @@ from ..transform import PassContext, XdslPass, as_module, run_passes
 from .intrinsics import lower_intrinsics
 
 _KERNEL_FORMATS = ("cu", "ptx")
+NATIVE_FORMATS = {"": "llvm-optimized", "ll": "llvm-optimized", "s": "asm", "asm": "asm"}
+"""The formats of native code, each with the kind of `Program.source`."""
 
 
 class DeviceModule:
@@ -54,7 +56,7 @@ class DeviceModule:
         the source itself.
         """
         machine = "ptx" if "ptx" in self._program.source_kinds else "cuda"
-        return _source(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": machine})
+        return source_of(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": machine})
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
@@ -125,8 +127,7 @@ class OperatorModule:
 
     def get_source(self, fmt: str = "") -> str:
         """The program as text: "ll" (the default) or "asm"."""
-        kinds = {"": "llvm-optimized", "ll": "llvm-optimized", "s": "asm", "asm": "asm"}
-        return _source(self._program, fmt, kinds)
+        return source_of(self._program, fmt, NATIVE_FORMATS)
 
     @property
     def imported_modules(self) -> list[DeviceModule]:
@@ -194,8 +195,7 @@ class CModule(OperatorModule):
     def get_source(self, fmt: str = "") -> str:
         """The functions as C. fmt: "c", the default, or "cc". OptionError for another format, UnsupportedError for a
         program that has no C."""
-        if fmt not in ("", "c", "cc"):
-            raise OptionError(f"source format {fmt!r}, expected c")
+        check_c_format(fmt)
         return c_source(self._module).source
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
@@ -254,7 +254,15 @@ def format_of(file_name: str | os.PathLike[str], fmt: str) -> str:
     return fmt or Path(file_name).suffix.removeprefix(".")
 
 
-def _source(program: Program, fmt: str, kinds: Mapping[str, str]) -> str:
+def check_c_format(fmt: str) -> None:
+    """OptionError for a format of source other than C: "c", "cc" and the default, ""."""
+    if fmt not in ("", "c", "cc"):
+        raise OptionError(f"source format {fmt!r}, expected c")
+
+
+def source_of(program: Program, fmt: str, kinds: Mapping[str, str]) -> str:
+    """The source of a program in a format. kinds: by format the kind of `Program.source`. OptionError for a format that
+    is not among them."""
     if fmt not in kinds:
         raise OptionError(f"source format {fmt!r}, expected one of {', '.join(kind for kind in kinds if kind)}")
     return program.source(kinds[fmt])

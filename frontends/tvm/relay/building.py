@@ -19,7 +19,7 @@ from ...relay import Function, const, module
 from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
-from ..driver.build_module import DeviceModule, save_source
+from ..driver.build_module import NATIVE_FORMATS, DeviceModule, check_c_format, save_source, source_of
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array, cpu
 from ..target.target import target_of
@@ -76,8 +76,9 @@ class GraphExecutorFactoryModule:
         return [DeviceModule(program)] if isinstance(program, DeviceProgram) else []
 
     def get_source(self, fmt: str = "") -> str:
-        """The native code as LLVM IR, or as assembly for "asm"."""
-        return self.executable.program.source("asm" if fmt in ("s", "asm") else "llvm-optimized")
+        """The native code as LLVM IR, "ll" (the default), or as assembly, "s" or "asm". OptionError for another
+        format."""
+        return source_of(self.executable.program, fmt, NATIVE_FORMATS)
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source: as LLVM IR, `.ll`, or as assembly, `.s` or `.asm`. fmt: the format, by default the ending
@@ -117,7 +118,9 @@ class CGraphModule(GraphExecutorFactoryModule):
         self._graph, self._opt_level = graph, opt_level
 
     def get_source(self, fmt: str = "") -> str:
-        """The graph as C: a function for each kernel, and a function that calls them with the workspace."""
+        """The graph as C: a function for each kernel, and a function that calls them with the workspace. OptionError
+        for a format other than "c" and "cc"."""
+        check_c_format(fmt)
         return c_source(lower_graph(self._graph, self._opt_level)).source
 
 

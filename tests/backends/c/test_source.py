@@ -129,6 +129,7 @@ def scale(a: T.handle, b: T.handle, factor: T.float32):
     text = library.source
     assert "void scale(const float* A, long long A_size0, float* B, long long B_size0, float factor) {" in text
     assert "float* C = malloc(" in text
+    assert "if (C == NULL) {\n    abort();" in text
     assert "free(C);" in text
     assert "for (int j = 0; j < 4; ++j) {" in text
     a, b = np.linspace(-2, 2, 20, dtype=np.float32).reshape(5, 4), np.zeros((5, 4), np.float32)

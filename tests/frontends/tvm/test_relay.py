@@ -142,6 +142,10 @@ def test_a_kernel_is_called_by_its_name() -> None:
     assert (out == 2).all()
     assert "define" in lib.get_lib().get_source()
     assert "\n" in lib.get_source("asm")
+    with pytest.raises(OptionError, match="source format 'c', expected one of ll, s, asm"):
+        lib.get_source("c")
+    with pytest.raises(OptionError, match="source format 'll', expected c"):
+        relay.build(relay.Function([x], relay.exp(x)), target="c").get_source("ll")
 
 
 def test_outputs_and_inputs_are_copies() -> None:
