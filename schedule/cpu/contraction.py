@@ -18,6 +18,10 @@ LEAST_TILES = 4
 """The least number of tiles that use a copy of columns."""
 REUSED = 16
 """The least number of uses of an element of a factor for which the factor is transposed."""
+REUSED_IF_LONG = 48
+"""The same for long sums, whose products by lanes are nearly as fast without a transposed factor."""
+LONG_ROW = 16
+"""The least number of vectors of summands of a long sum."""
 
 
 def contraction(nest: Nest) -> str:
@@ -26,9 +30,10 @@ def contraction(nest: Nest) -> str:
     A spatial axis along which stores are contiguous, and loads contiguous or invariant, is the vectorized axis; the
     rows are along another spatial axis, along which the loaded vectors are invariant.
 
-    Declines: blocks without such axes.
+    Declines: blocks without such axes, and results of one summand.
     """
     strides = require_sums(nest)
+    decline_unless(strides.size(strides.of_kind("reduce")) > 1, "its results have one summand each")
     vector = require_spatial_vector(nest, strides)
     lanes = nest.lanes_along(strides.extents[vector])
     vectors = parts(-(-strides.extents[vector] // lanes), greatest_width(nest.cpu))
@@ -112,6 +117,12 @@ def spatial_vector(nest: Nest, strides: Strides) -> int | None:
     return None
 
 
+def has_long_sums(nest: Nest) -> bool:
+    """Whether the sums of a reduction take longer than the addition of their lanes."""
+    strides = nest.strides
+    return strides.size(strides.of_kind("reduce")) >= LONG_ROW * nest.lanes
+
+
 # Factors whose rows are summed
 
 
@@ -146,7 +157,8 @@ def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:
     load = loads_of(nest.kernel.block)[far[0]]
     reused = strides.size([n for n in spatial if not strides.read[far[0]][n]])
     dims = [n for n, index in enumerate(load.indices) if index is nest.kernel.axes[vector]]
-    if len(dims) != 1 or reused < REUSED or strides.sources.count(strides.sources[far[0]]) != 1:
+    least = REUSED_IF_LONG if has_long_sums(nest) else REUSED
+    if len(dims) != 1 or reused < least or strides.sources.count(strides.sources[far[0]]) != 1:
         return None
     order = [n for n in range(len(load.indices)) if n not in dims]
     return strides.sources[far[0]], [*order, *dims]

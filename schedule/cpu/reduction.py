@@ -8,9 +8,9 @@ from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN
-from .contraction import require_spatial_vector, require_sums
+from .contraction import has_long_sums, require_spatial_vector, require_sums
 from .nest import Nest
-from .tiles import Tile, apply_tile, choose_rows, fill_registers, keep_in_registers, parts
+from .tiles import HIGHEST, IN_FLIGHT, Tile, apply_tile, choose_rows, fill_registers, keep_in_registers, parts
 
 PARTIAL = 4
 """The number of vectors of partial sums: as many additions as a processor starts before the first one ends."""
@@ -98,12 +98,53 @@ def partial_sums(nest: Nest) -> str:
         vectors = PARTIAL if extents[vector] > 2 * PARTIAL * nest.line_lanes else 1
         tile = Tile(vector, vectors * nest.line_lanes)
     else:
-        loads = [[n] for n, stride in enumerate(read) if stride[vector]]
-        choices = (choose_rows(nest, spatial, load, PARTIAL, PARTIAL // 2) for load in reversed(loads))
-        rows, height = next((choice for choice in choices if choice[0] is not None), (None, 1))
-        tile = Tile(vector, min(nest.line_lanes, extents[vector]), rows, height)
+        loads = [n for n, stride in enumerate(read) if stride[vector]]
+        tile = _tile_of_products(nest, spatial, loads, vector) or _tile_of_rows(nest, spatial, loads, vector)
     _sum_by_lanes(nest, tile)
     return tile.text(strides.names, "partial sums")
+
+
+def _tile_of_products(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> Tile | None:
+    """The tile in which each vector of both factors of a product is used for several results; None for sums of other
+    summands, and for results along fewer axes. Among the tiles whose sums and a row of vectors fit into the registers,
+    the one whose multiplications, or loads, take the least time; of several the one with the fewest loads, or the smallest
+    one for short sums, whose lanes take as much time.
+
+    loads: the indices of the loads of vectors.  vector: the axis of the vectors.
+    """
+    if len(loads) != 2:
+        return None
+    strides = nest.strides
+    extents, first, second = strides.extents, *(strides.runs[load] for load in loads)
+    rows = next((n for n in reversed(spatial) if extents[n] > 1 and not second[n]), None)
+    columns = next((n for n in reversed(spatial) if extents[n] > 1 and not first[n] and n != rows), None)
+    if rows is None or columns is None:
+        return None
+    tiles = [
+        (height, width)
+        for height in range(1, HIGHEST + 1)
+        for width in range(1, HIGHEST + 1)
+        if height * width + min(height, width) < nest.cpu.vector_registers
+    ]
+
+    is_long = has_long_sums(nest)
+
+    def time(tile: tuple[int, int]) -> tuple[int, int]:
+        height, width = tile
+        count = -(-extents[rows] // height) * -(-extents[columns] // width)
+        loads = height + width
+        return count * max(height * width, loads, IN_FLIGHT), count * loads if is_long else height * width
+
+    height, width = min(tiles, key=time)
+    return Tile(vector, min(nest.lanes, extents[vector]), rows, height, columns=columns, width=width)
+
+
+def _tile_of_rows(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> Tile:
+    """The tile in which each vector of a load is used for the results of some rows, if such rows exist. The parameters
+    are those of `_tile_of_products`."""
+    choices = (choose_rows(nest, spatial, [load], PARTIAL, PARTIAL // 2) for load in reversed(loads))
+    rows, height = next((choice for choice in choices if choice[0] is not None), (None, 1))
+    return Tile(vector, min(nest.line_lanes, nest.strides.extents[vector]), rows, height)
 
 
 def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
@@ -115,14 +156,17 @@ def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
     lane = sch.split(vector, [None, tile.lanes])[1]
     partial = sch.rfactor(lane, -1)
     loops = sch.get_loops(block)  # over spatial axes, then over lanes
-    outer, rows = loops[:-1], list[LoopRV]()
-    if tile.rows is not None:
-        parts = sch.split(loops[tile.rows], [None, tile.height])
-        outer = [parts[0] if n == tile.rows else loop for n, loop in enumerate(outer)]
-        rows = [parts[1]]
-        sch.reorder(*outer[shared:], *rows, loops[-1])
-    summed, inner = _join(sch, partial, outer, len(rows))
+    outer, inside = list(loops[:-1]), list[LoopRV]()
+    for axis, size in ((tile.rows, tile.height), (tile.columns, tile.width)):
+        if axis is not None and size > 1:
+            outer[axis], part = sch.split(loops[axis], [None, size])
+            inside.append(part)
+    if inside:
+        sch.reorder(*outer[shared:], *inside, loops[-1])
+    summed, inner = _join(sch, partial, outer, len(inside))
     keep_in_registers(sch, partial, summed[0], inner)
+    if inside:
+        sch.vectorize(sch.get_loops(block)[-1])
     if tile.lanes > nest.line_lanes:
         lane = sch.split(sch.get_loops(block)[-1], [None, nest.line_lanes])[1]
         vector = sch.rfactor(lane, -1)

@@ -42,7 +42,8 @@ class Tile:
     sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
     elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.  panel: the factor whose
     columns for a tile are copied, so that they are contiguous; None for no copy.  taps: the index of a reduction axis
-    that is unrolled in the tile, for each vector before the rows; None for none.
+    that is unrolled in the tile, for each vector before the rows; None for none.  columns, width: another axis that is
+    split into tiles, as rows and height, of sums by lanes.
     """
 
     vector: int
@@ -52,13 +53,16 @@ class Tile:
     vectors: int = 1
     panel: Panel | None = None
     taps: int | None = None
+    columns: int | None = None
+    width: int = 1
 
     def text(self, names: Sequence[str], sums: str = "sums") -> str:
         """The tile in words. names: of the axes.  sums: the name of its elements."""
         times = "" if self.vectors == 1 else f", {self.vectors} at a time"
         rows = "" if self.rows is None else f", {self.height} rows along {names[self.rows]}"
+        columns = "" if self.columns is None else f", {self.width} columns along {names[self.columns]}"
         copy = ", copies of columns" if self.panel is not None and self.panel.source is not None else ""
-        return f"{sums} in registers, vectors of {self.lanes} lanes along {names[self.vector]}{times}{rows}{copy}"
+        return f"{sums} in registers, vectors of {self.lanes} lanes along {names[self.vector]}{times}{rows}{columns}{copy}"
 
 
 def greatest_height(cpu: CpuModel, vectors: int, most: int = HIGHEST) -> int:
