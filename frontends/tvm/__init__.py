@@ -33,7 +33,8 @@ from . import (
     transform,
 )
 
-# The tuner applies passes of `tvm.relax`.
+# The tuners apply passes of `tvm.relax`.
+from . import autotvm as autotvm
 from . import meta_schedule as meta_schedule
 from . import nd as ndarray
 from .absent import report_absent
@@ -86,6 +87,7 @@ __all__ = [
     "TVMError",
     "__version__",
     "arith",
+    "autotvm",
     "build",
     "build_config",
     "call_intrin",
