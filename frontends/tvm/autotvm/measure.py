@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from ....core.errors import OptionError, UnsupportedError
 from ....module import Module
-from .. import driver, meta_schedule
+from .. import meta_schedule
 from ..absent import report_absent
+from ..driver.build_module import schedule_to_module
 from ..meta_schedule.runner import EvaluatorConfig, Measurement, Phase
 from ..target.target import Target
 from .task.space import ConfigEntity, InstantiationError
@@ -62,8 +63,9 @@ class MeasureResult(NamedTuple):
     timestamp: float
 
     def __repr__(self) -> str:
-        error = str(MeasureErrorNo(self.error_no))
-        return f"MeasureResult(costs={self.costs!r}, error_no={error}, all_cost={self.all_cost}, timestamp={self.timestamp})"
+        costs = self.costs if self.error_no == 0 else self.costs[:1]
+        error = f"error_no={MeasureErrorNo(self.error_no)!s}"
+        return f"MeasureResult(costs={costs!r}, {error}, all_cost={self.all_cost}, timestamp={self.timestamp})"
 
 
 class BuildResult(NamedTuple):
@@ -174,7 +176,7 @@ def kernel_of(inp: MeasureInput) -> Module:
         schedule, tensors = inp.task.instantiate(inp.config)
     if not inp.config.valid():
         raise InstantiationError(", ".join(inp.config.errors))
-    return schedule if isinstance(schedule, Module) else driver.schedule_to_module(schedule, tensors)
+    return schedule if isinstance(schedule, Module) else schedule_to_module(schedule, tensors)
 
 
 def _result(measured: Measurement, seconds: float) -> MeasureResult:

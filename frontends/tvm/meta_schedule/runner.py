@@ -6,18 +6,24 @@ import mmap
 import signal
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ....core.dtypes import numpy_dtype, parse_dtype
-from ....core.errors import UnsupportedError
+from ....core.errors import StepwellError, UnsupportedError
 from ....core.isolation import Outcome, run_isolated
 from ....core.processes import can_fork
+from ....expressions.axes import reduce_axis
 from ....expressions.expr import IntImm
+from ....expressions.functions import sum
+from ....expressions.tensor import compute, placeholder
 from ....module import Module
+from ...te import create_prim_func
 from .. import driver
 from ..absent import report_absent
 from ..devices import device, is_gpu_emulated
@@ -126,6 +132,7 @@ class LocalRunner:
 
             is_isolated = can_fork() and (target.kind.name != "cuda" or is_gpu_emulated())
             if is_isolated:
+                _import_compiler(target)
                 outcome = run_isolated(lambda: _limited(work, build_seconds))
             else:
                 outcome = _outcome(work)
@@ -136,6 +143,15 @@ class LocalRunner:
         is_timeout = outcome.kind == "crash" and outcome.message.endswith("SIGALRM")
         limit = self.timeout_sec if step == Phase.RUN else build_seconds
         return Measurement((), step, f"no end after {limit:g} s" if is_timeout else outcome.message, is_timeout)
+
+
+@cache
+def _import_compiler(target: Target) -> None:
+    """Imports what a build for a target needs, by the build of a small kernel, so that child processes need not."""
+    k, a = reduce_axis((0, 4), "k"), placeholder((4, 4), name="a")
+    kernel = PrimFunc(create_prim_func([a, compute((4,), lambda i: sum(a[i, k], k), name="b")]).op)
+    with suppress(StepwellError):  # an error of the target is that of a measurement
+        driver.build(kernel, target=target)
 
 
 _CACHE_BYTES = 1 << 26
