@@ -34,6 +34,7 @@ from . import (
 )
 
 # The tuners apply passes of `tvm.relax`.
+from . import auto_scheduler as auto_scheduler
 from . import autotvm as autotvm
 from . import meta_schedule as meta_schedule
 from . import nd as ndarray
@@ -87,6 +88,7 @@ __all__ = [
     "TVMError",
     "__version__",
     "arith",
+    "auto_scheduler",
     "autotvm",
     "build",
     "build_config",

@@ -16,7 +16,10 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm.database": "records are lines of files: autotvm.callback.log_to_file, autotvm.record",
     "tvm.autotvm.feature": "models of speed have the knobs as features",
     "tvm.autotvm.graph_tuner": "relay.build chooses the layouts of graphs",
-    "tvm.auto_scheduler": "compile without a schedule for a default schedule",
+    **dict.fromkeys(
+        ("tvm.auto_scheduler._ffi_api", "tvm.auto_scheduler.feature", "tvm.auto_scheduler.loop_state"),
+        "the schedule of a workload is the default schedule, expected te.create_schedule for others",
+    ),
     "tvm.meta_schedule.relay_integration": "relay.build chooses default schedules",
     **dict.fromkeys(
         (
@@ -174,6 +177,7 @@ ABSENT: dict[str, dict[str, str]] = {
 """The replacements, by module and name."""
 
 ABSENT_NAMES: dict[str, dict[str, str]] = {
+    "tvm.auto_scheduler": {"ApplyHistoryBestOrSample": "ApplyHistoryBest"},
     "tvm.autotvm.tuner": {
         "DropletTuner": "XGBTuner or GATuner",
         "SimulatedAnnealingOptimizer": "XGBTuner",

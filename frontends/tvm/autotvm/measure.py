@@ -63,7 +63,7 @@ class MeasureResult(NamedTuple):
     timestamp: float
 
     def __repr__(self) -> str:
-        costs = self.costs if self.error_no == 0 else self.costs[:1]
+        costs = self.costs if self.error_no == 0 else str(self.costs[0]).partition("\n")[0]
         error = f"error_no={MeasureErrorNo(self.error_no)!s}"
         return f"MeasureResult(costs={costs!r}, {error}, all_cost={self.all_cost}, timestamp={self.timestamp})"
 
@@ -181,10 +181,17 @@ def kernel_of(inp: MeasureInput) -> Module:
 
 def _result(measured: Measurement, seconds: float) -> MeasureResult:
     if not measured.error:
-        return MeasureResult(measured.seconds, MeasureErrorNo.NO_ERROR, seconds, time.time())
-    error, timeout = _ERRORS[measured.phase]
+        return MeasureResult(measured.seconds, error_of(measured), seconds, time.time())
     costs = (measured.error, RuntimeError(measured.error))
-    return MeasureResult(costs, timeout if measured.is_timeout else error, seconds, time.time())
+    return MeasureResult(costs, error_of(measured), seconds, time.time())
+
+
+def error_of(measured: Measurement) -> MeasureErrorNo:
+    """The kind of the error of a measurement."""
+    if not measured.error:
+        return MeasureErrorNo.NO_ERROR
+    error, timeout = _ERRORS[measured.phase]
+    return timeout if measured.is_timeout else error
 
 
 class RPCRunner(Runner):

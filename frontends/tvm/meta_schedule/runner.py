@@ -23,7 +23,7 @@ from ....expressions.expr import IntImm
 from ....expressions.functions import sum
 from ....expressions.tensor import compute, placeholder
 from ....module import Module
-from ...te import create_prim_func
+from ...te import create_schedule
 from .. import driver
 from ..absent import report_absent
 from ..devices import device, is_gpu_emulated
@@ -149,9 +149,12 @@ class LocalRunner:
 def _import_compiler(target: Target) -> None:
     """Imports what a build for a target needs, by the build of a small kernel, so that child processes need not."""
     k, a = reduce_axis((0, 4), "k"), placeholder((4, 4), name="a")
-    kernel = PrimFunc(create_prim_func([a, compute((4,), lambda i: sum(a[i, k], k), name="b")]).op)
+    b = compute((4,), lambda i: sum(a[i, k], k), name="b")
+    schedule = create_schedule(b.op)
+    outer, inner = schedule[b].split(b.op.axis[0], 2)
+    schedule[b].reorder(outer, k, inner)
     with suppress(StepwellError):  # an error of the target is that of a measurement
-        driver.build(kernel, target=target)
+        driver.build(schedule, [a, b], target)
 
 
 _CACHE_BYTES = 1 << 26
