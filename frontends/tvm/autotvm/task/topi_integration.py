@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 from .....core.errors import OptionError
-from .....expressions.tensor import Tensor, topological_order
+from .....expressions.tensor import Operation, Tensor, topological_order
 from ...absent import report_absent
 from ...target.target import Target
 from .dispatcher import DispatchContext
 from .task import args_to_workload, register_function, serialize_args
 
 __getattr__ = report_absent("tvm.autotvm.task.topi_integration")
-_WORKLOAD = "workload"
+_WORKLOADS: WeakKeyDictionary[Operation, tuple[Any, ...]] = WeakKeyDictionary()
+"""The workload of each operation that a template has computed."""
 
 
 class TaskExtractEnv:
@@ -61,7 +62,7 @@ class TaskExtractEnv:
 
 def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None) -> Any:
     """The tensors of a template: `@autotvm.register_topi_compute("name")` on a function of a configuration and
-    arguments, which is called without the configuration. The workload becomes an attribute of the operation."""
+    arguments, which is called without the configuration. The operation keeps the workload, for `register_topi_schedule`."""
     _check_name("register_topi_compute", task_name)
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,10 +75,8 @@ def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None
             workload = args_to_workload(args, task_name)
             config = DispatchContext.current.query(Target.current(), workload)
             out = compute(config, *args)
-            tensors = [out] if isinstance(out, Tensor) else list(out)
-            op = replace(tensors[0].op, attrs={**tensors[0].op.attrs, _WORKLOAD: workload})
-            results = [op.output(tensor.value_index) for tensor in tensors]
-            return results[0] if isinstance(out, Tensor) else results
+            _WORKLOADS[(out if isinstance(out, Tensor) else out[0]).op] = workload
+            return out
 
         register_function(task_name, "fcompute", call)
         return call
@@ -121,9 +120,9 @@ def get_workload(outs: Any, task_name: str | None = None) -> tuple[Any, ...] | N
     template."""
     tensors = [outs] if isinstance(outs, Tensor) else list(outs)
     for op in topological_order(tensors):
-        workload = getattr(op, "attrs", {}).get(_WORKLOAD)
+        workload = _WORKLOADS.get(op)
         if workload is not None and task_name in (None, workload[0]):
-            return args_to_workload(workload)
+            return workload
     return None
 
 
