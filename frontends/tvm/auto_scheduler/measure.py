@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from ....core.errors import OptionError, UnsupportedError
 from ....expressions.tensor import Tensor
@@ -98,12 +98,16 @@ class LocalRPCMeasureContext:
 
 
 class RPCRunner:
-    """A runner on another machine: UnsupportedError, programs run on this machine."""
+    """A runner on another machine, which no search can use: UnsupportedError, programs run on this machine."""
 
     def __init__(self, key: str, host: str, port: int, *args: Any, **options: Any):
+        self._place = f"{key!r} at {host}:{port}"
+
+    @property
+    def measurer(self) -> NoReturn:
+        """Always UnsupportedError."""
         raise UnsupportedError(
-            f"RPCRunner {key!r} at {host}:{port}: programs run on this machine only, expected "
-            "auto_scheduler.LocalRunner"
+            f"RPCRunner {self._place}: programs run on this machine only, expected auto_scheduler.LocalRunner"
         )
 
 
@@ -141,7 +145,7 @@ def inputs_of(tensors: Sequence[Tensor], arrays: dict[str, Any]) -> list[Any] | 
     return [arrays.get(names[tensor]) for tensor in tensors]
 
 
-def measure(inp: MeasureInput, builder: LocalBuilder, runner: LocalRunner) -> MeasureResult:
+def measure(inp: MeasureInput, builder: LocalBuilder, runner: LocalRunner | RPCRunner) -> MeasureResult:
     """Measures a schedule of a task."""
     task, start = inp.task, time.perf_counter()
     inputs = inputs_of(task.compute_dag.tensors, task.input_arrays)

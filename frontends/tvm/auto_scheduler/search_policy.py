@@ -59,7 +59,7 @@ class SearchPolicy:
         """Nothing: a search writes nothing."""
 
     def search(
-        self, trials: int, builder: LocalBuilder, runner: LocalRunner, callbacks: Sequence[Any] = ()
+        self, trials: int, builder: LocalBuilder, runner: Any, callbacks: Sequence[Any] = ()
     ) -> MeasureResult | None:
         """Measures the schedule unless it has been measured, or there are no trials. Returns the result. callbacks: of
         the measurement."""

@@ -15,7 +15,7 @@ from ..absent import report_absent
 from ..ir.module import PrimFunc
 from ..target.target import TargetLike, target_of
 from .compute_dag import ComputeDAG, LayoutRewriteOption
-from .measure import LocalBuilder, LocalRunner, MeasureInput
+from .measure import LocalBuilder, LocalRunner, MeasureInput, RPCRunner
 from .measure_record import load_best_record
 from .search_policy import SearchPolicy, SketchPolicy
 from .workload_registry import make_workload_key
@@ -60,7 +60,7 @@ class TuningOptions:
             value = getattr(self, name)
             if value == "local":
                 object.__setattr__(self, name, kind())
-            elif not isinstance(value, kind):
+            elif not isinstance(value, kind | RPCRunner):
                 raise OptionError(f"TuningOptions: {name} {value!r}, expected 'local' or a {kind.__name__}")
         if self.measure_callbacks is None:  # pyright: ignore[reportUnnecessaryComparison]
             object.__setattr__(self, "measure_callbacks", [])
@@ -115,9 +115,7 @@ class SearchTask:
         the options. search_policy: by default `SketchPolicy`."""
         options = tuning_options
         policy = SketchPolicy(self) if search_policy is None else search_policy
-        result = policy.search(
-            options.num_measure_trials, options.builder, options.runner, options.measure_callbacks
-        )
+        result = policy.search(options.num_measure_trials, options.builder, options.runner, options.measure_callbacks)
         if result is not None and result.error_no != 0:
             logger.warning("The default schedule of %s could not be measured: %s", self.workload_key, result.error_msg)
 
@@ -131,7 +129,9 @@ class SearchTask:
         """
         inp = self._best(log_file)
         if inp.state.transform_steps:
-            logger.warning("%s: the schedule of %s is one of TVM, the default schedule is applied", log_file, inp.task.workload_key)
+            logger.warning(
+                "%s: the schedule of %s is one of TVM, the default schedule is applied", log_file, inp.task.workload_key
+            )
         return self.compute_dag.apply_steps_from_state(inp.state, target=self.target)
 
     def _best(self, log_file: str | os.PathLike[str]) -> MeasureInput:

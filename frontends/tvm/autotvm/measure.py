@@ -7,7 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ....core.errors import OptionError, UnsupportedError
 from ....module import Module
@@ -79,9 +79,7 @@ class BuildResult(NamedTuple):
 class Builder:
     """A builder of configurations: the base class of users' own. n_parallel: the configurations of a batch."""
 
-    def __init__(
-        self, timeout: float = 10, n_parallel: int | None = None, build_kwargs: dict[str, Any] | None = None
-    ):
+    def __init__(self, timeout: float = 10, n_parallel: int | None = None, build_kwargs: dict[str, Any] | None = None):
         self.timeout = timeout
         self.n_parallel = n_parallel or os.cpu_count() or 1
         self.user_build_kwargs = dict(build_kwargs or {})
@@ -195,17 +193,23 @@ def error_of(measured: Measurement) -> MeasureErrorNo:
 
 
 class RPCRunner(Runner):
-    """A runner on another machine: UnsupportedError, programs run on this machine."""
+    """A runner on another machine, which no tuner can use: UnsupportedError, programs run on this machine."""
 
     def __init__(self, key: str, host: str | None = None, port: int | None = None, *args: Any, **options: Any):
+        super().__init__()
+        self._place = f"{key!r} at {host}:{port}"
+
+    def set_task(self, task: Task) -> NoReturn:
         raise UnsupportedError(
-            f"RPCRunner {key!r} at {host}:{port}: programs run on this machine only, expected autotvm.LocalRunner"
+            f"RPCRunner {self._place}: programs run on this machine only, expected autotvm.LocalRunner"
         )
 
 
-def request_remote(device_key: str, host: str | None = None, port: int | None = None, *args: Any, **options: Any) -> Any:
-    """Raises UnsupportedError, as `RPCRunner` does."""
-    return RPCRunner(device_key, host, port)
+def request_remote(device_key: str, *args: Any, **options: Any) -> NoReturn:
+    """Raises UnsupportedError: there are no other machines."""
+    raise UnsupportedError(
+        f"request_remote {device_key!r}: programs run on this machine only, expected tvm.cpu, tvm.cuda"
+    )
 
 
 def set_cuda_target_arch(arch: Any) -> None:

@@ -192,9 +192,7 @@ class OtherOptionEntity:
 
 
 Entity: TypeAlias = SplitEntity | ReorderEntity | AnnotateEntity | OtherOptionEntity
-ENTITIES: dict[str, Any] = {
-    each.kind: each for each in (SplitEntity, ReorderEntity, AnnotateEntity, OtherOptionEntity)
-}
+ENTITIES: dict[str, Any] = {each.kind: each for each in (SplitEntity, ReorderEntity, AnnotateEntity, OtherOptionEntity)}
 """The classes of entities by their names in records."""
 
 # Spaces: the choices of a knob
@@ -368,9 +366,7 @@ def _grid(policy: str, count: int) -> list[str]:
     dimensions = min(3, count // len(parts))
     if not dimensions:
         raise OptionError(f"define_annotate: {policy} of {count} loops, expected at least {len(parts)}")
-    names = [
-        part if part == "vthread" else f"{part}.{axis}" for part in parts for axis in "zyx"[3 - dimensions :]
-    ]
+    names = [part if part == "vthread" else f"{part}.{axis}" for part in parts for axis in "zyx"[3 - dimensions :]]
     return ["fuse"] * (count - len(names)) + names
 
 

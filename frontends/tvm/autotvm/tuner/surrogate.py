@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from ..task.knobs import ANNOTATIONS, AnnotateEntity, Entity, OtherOptionEntity, ReorderEntity, SplitEntity
+from ..task.knobs import AnnotateEntity, Entity, OtherOptionEntity, ReorderEntity, SplitEntity
 from ..task.space import ConfigSpace
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -31,13 +31,19 @@ def _features_of(space: ConfigSpace, name: str, entity: Entity) -> list[float]:
         case ReorderEntity():
             return [float(place) for place in entity.perm]
         case AnnotateEntity():
-            known = [each for each in ANNOTATIONS if each in ("none", "vec", "unroll")]
-            return [float(each == kind) if isinstance(each, str) else float(each) for each in entity.anns for kind in known]
+            return [each for annotation in entity.anns for each in _indicators(annotation)]
         case OtherOptionEntity(val=bool() | int() | float()):
             return [_log(entity.val)]
         case OtherOptionEntity():
             values = [each.val for each in space.space_map[name].entities]
             return [float(entity.val == value) for value in values]
+
+
+def _indicators(annotation: str | int) -> list[float]:
+    """An annotation as numbers; the index of a loop as itself."""
+    if isinstance(annotation, int):
+        return [float(annotation)]
+    return [float(annotation == kind) for kind in ("vec", "unroll")]
 
 
 def _log(value: float) -> float:

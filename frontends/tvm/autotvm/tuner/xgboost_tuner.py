@@ -122,7 +122,9 @@ class XGBTuner(Tuner):
     def _scores(self, model: GaussianProcess) -> dict[int, float]:
         """Predictions of configurations that were not measured."""
         if self.space.range_length <= _WHOLE:
-            points = [n for n in range(self.space.range_length) if n not in self.visited and self.space.is_index_valid(n)]
+            points = [
+                n for n in range(self.space.range_length) if n not in self.visited and self.space.is_index_valid(n)
+            ]
             return dict(zip(points, self._predict(model, points), strict=True)) if points else {}
         return self._anneal(model)
 
