@@ -10,16 +10,19 @@ from typing import Any
 from ....core.errors import OptionError
 from ....expressions.expr import IntImm
 from ....expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, topological_order
+from ....module import Module
 from ...te import create_prim_func
 from ...te.schedule import Schedule as TeSchedule
 from ..absent import report_absent
 from ..autotvm.task.flops import FlopError, compute_flop
+from ..driver.build_module import schedule_to_module
 from ..ir.module import IRModule, PrimFunc
 from ..meta_schedule.database import MAIN, Workload, normalized
 from ..meta_schedule.space_generator import PostOrderApply
 from ..target.target import Target, target_of
 from ..tir import Schedule
 from ..tir.analysis import estimate_tir_flops
+from .transform_steps import apply_steps, stage_order
 from .workload_registry import workload_key_to_tensors
 
 __getattr__ = report_absent("tvm.auto_scheduler.compute_dag")
@@ -93,14 +96,33 @@ class ComputeDAG:
 
     def apply_steps_from_state(
         self, state: State, layout_rewrite: Any = None, target: Target | None = None
-    ) -> tuple[PrimFunc, list[Tensor]]:
-        """The kernel with its schedule for a target, by default the current one, and its tensors: `tvm.lower(sch,
-        args)`, `tvm.build(sch, args)`. layout_rewrite: ignored."""
+    ) -> tuple[Any, list[Tensor]]:
+        """The schedule of a state and its tensors: `tvm.lower(sch, args)`, `tvm.build(sch, args)`.
+
+        The schedule of TVM's steps is a `te.Schedule`; without steps it is the kernel with its default schedule for a
+        target, by default the current one. layout_rewrite: ignored.  OptionError for steps on a kernel of a graph, the
+        errors of `te.Schedule`.
+        """
+        if state.transform_steps:
+            return apply_steps(self._scheduled_tensors(), state.transform_steps)[0], self.tensors
         return self.default_schedule(target).mod[MAIN], self.tensors
 
+    def _scheduled_tensors(self) -> list[Tensor]:
+        if not self.tensors:
+            raise OptionError("a schedule of TVM's steps on the kernel of a graph, expected a workload of tensors")
+        return self.tensors
+
     def print_python_code_from_state(self, state: State, target: Target | None = None) -> str:
-        """The schedule as statements of Python on a `tvm.tir.Schedule` of the kernel."""
+        """A schedule as statements of Python: on a `te.Schedule` for TVM's steps, else on a `tvm.tir.Schedule` of the
+        kernel."""
+        if state.transform_steps:
+            return "\n".join(apply_steps(self._scheduled_tensors(), state.transform_steps)[1])
         return self.default_schedule(target).trace.as_python()
+
+    def kernel(self, state: State, target: Target) -> Module:
+        """The kernel with the schedule of a state."""
+        sch, args = self.apply_steps_from_state(state, target=target)
+        return schedule_to_module(sch, args) if isinstance(sch, TeSchedule) else sch
 
     def workload_key(self) -> str:
         """A text that is equal for equal formulas and shapes."""
@@ -111,7 +133,7 @@ class ComputeDAG:
     def __str__(self) -> str:
         if not self.tensors:
             return str(self.func)
-        return "".join(f"{line}\n" for op in topological_order(self.tensors) for line in _formulas(op))
+        return "".join(f"{line}\n" for op in stage_order(self.tensors) for line in _formulas(op))
 
     __repr__ = __str__
 

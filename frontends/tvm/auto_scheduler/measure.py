@@ -12,6 +12,8 @@ from ....expressions.tensor import Tensor
 from .. import meta_schedule
 from ..absent import report_absent
 from ..autotvm.measure import MeasureErrorNo, error_of
+from ..ir.module import IRModule
+from ..meta_schedule.database import MAIN
 from ..meta_schedule.runner import EvaluatorConfig
 from .compute_dag import State
 
@@ -150,7 +152,7 @@ def measure(inp: MeasureInput, builder: LocalBuilder, runner: LocalRunner | RPCR
     task, start = inp.task, time.perf_counter()
     inputs = inputs_of(task.compute_dag.tensors, task.input_arrays)
     measured = runner.measurer.measure(
-        lambda: task.compute_dag.default_schedule(task.target).mod, task.target, builder.timeout, inputs
+        lambda: IRModule({MAIN: task.compute_dag.kernel(inp.state, task.target)}), task.target, builder.timeout, inputs
     )
     seconds = time.perf_counter() - start
     return MeasureResult(measured.seconds, error_of(measured), measured.error, seconds, time.time())

@@ -121,18 +121,13 @@ class SearchTask:
 
     def apply_best(
         self, log_file: str | os.PathLike[str], include_compatible: bool = False, layout_rewrite_option: Any = None
-    ) -> tuple[PrimFunc, list[Tensor]]:
-        """The kernel with its schedule, and its tensors: `tvm.lower(sch, args)`, `tvm.build(sch, args, target)`.
+    ) -> tuple[Any, list[Tensor]]:
+        """The schedule of the fastest record, and its tensors: `tvm.lower(sch, args)`, `tvm.build(sch, args, target)`.
 
-        log_file: has a record of the workload, else OptionError.  The schedule is the default schedule: the steps in a
-        record of TVM are not applied, a warning states that.
+        log_file: has a record of the workload, else OptionError. A record of TVM has TVM's schedule. Errors as of
+        `ComputeDAG.apply_steps_from_state`.
         """
-        inp = self._best(log_file)
-        if inp.state.transform_steps:
-            logger.warning(
-                "%s: the schedule of %s is one of TVM, the default schedule is applied", log_file, inp.task.workload_key
-            )
-        return self.compute_dag.apply_steps_from_state(inp.state, target=self.target)
+        return self.compute_dag.apply_steps_from_state(self._best(log_file).state, target=self.target)
 
     def _best(self, log_file: str | os.PathLike[str]) -> MeasureInput:
         inp, _ = load_best_record(log_file, self.workload_key)
@@ -147,7 +142,7 @@ class SearchTask:
         if print_mode == "schedule":
             return self.compute_dag.print_python_code_from_state(inp.state, self.target)
         if print_mode == "cuda":
-            return driver.build(self.apply_best(log_file)[0], target=self.target).imported_modules[0].get_source()
+            return driver.build(*self.apply_best(log_file), self.target).imported_modules[0].get_source()
         raise OptionError(f"print_best: print_mode {print_mode!r}, expected 'schedule' or 'cuda'")
 
     def __repr__(self) -> str:

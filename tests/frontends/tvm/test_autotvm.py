@@ -154,7 +154,7 @@ def test_configurations_with_errors_are_results(caplog: pytest.LogCaptureFixture
     assert tuner.best_config.index == 0
     log = io.StringIO()
     autotvm.callback.log_to_file(log)(tuner, [MeasureInput(LLVM, task, task.config_space.get(1))], results[1:2])
-    (_, result), = record.load_from_buffer(io.StringIO(log.getvalue()))
+    ((_, result),) = record.load_from_buffer(io.StringIO(log.getvalue()))
     assert result.error_no == MeasureErrorNo.INSTANTIATION_ERROR
     assert list(result.costs) == [1e9]
     GridSearchTuner(task, (1, 2)).tune(2, OPTION)
@@ -378,7 +378,9 @@ def test_a_template_of_tensors_and_a_schedule() -> None:
         out = scaled(data, 3, None)  # pyright: ignore[reportCallIssue, reportArgumentType]
         s = schedule_scaled([out])  # pyright: ignore[reportCallIssue]
     ((name, args),) = env.get_tasks()
-    assert autotvm.task.get_workload([out]) == (name, *args) == ("tests/scaled.cpu", ("TENSOR", (8,), "float32"), 3, None)
+    assert (
+        autotvm.task.get_workload([out]) == (name, *args) == ("tests/scaled.cpu", ("TENSOR", (8,), "float32"), 3, None)
+    )
     x, y = np.arange(8, dtype="float32"), np.zeros(8, "float32")
     tvm.build(s, [data, out], "llvm")(x, y)
     np.testing.assert_array_equal(y, x * 3)
@@ -478,7 +480,9 @@ def test_the_tasks_of_a_graph_are_its_kernels(tmp_path: Path) -> None:
 
 def test_there_are_no_other_machines() -> None:
     runner = autotvm.RPCRunner("rasp4", "127.0.0.1", 9190, number=4)
-    with pytest.raises(UnsupportedError, match="RPCRunner 'rasp4' at 127.0.0.1:9190: programs run on this machine only"):
+    with pytest.raises(
+        UnsupportedError, match="RPCRunner 'rasp4' at 127.0.0.1:9190: programs run on this machine only"
+    ):
         RandomTuner(product_task()).tune(1, autotvm.measure_option("local", runner))
     with pytest.raises(UnsupportedError, match="request_remote"):
         autotvm.measure.request_remote("rasp4", "127.0.0.1", 9190)
