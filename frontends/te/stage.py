@@ -266,8 +266,8 @@ class Stage:
         """Computes this stage in a loop of a stage that reads it: for each iteration the elements that the iteration
         reads.
 
-        scope: a loop of `parent`, or a thread axis bound to a loop of `parent`. TeError for any other axis. A loop that is
-        split afterwards becomes its inner loop, the last of loops that are fused the fused loop.
+        scope: a loop of `parent`, or a thread axis bound to a loop of `parent`. TeError for any other axis. A loop that
+        is split afterwards becomes its inner loop, the last of loops that are fused the fused loop.
         """
         self.require_computed("compute_at")
         if parent is self or parent.schedule is not self.schedule:

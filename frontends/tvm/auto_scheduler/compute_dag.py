@@ -36,6 +36,7 @@ class LayoutRewriteOption:
     @staticmethod
     def get_target_default(target: Any, in_relay_integration: bool = False) -> int:
         """No change, for each target."""
+        del target, in_relay_integration
         return LayoutRewriteOption.NO_REWRITE
 
 

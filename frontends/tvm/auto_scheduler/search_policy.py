@@ -11,7 +11,7 @@ from ....core.errors import UnsupportedError
 from ..absent import report_absent
 from .compute_dag import State
 from .cost_model import RandomModel
-from .measure import LocalBuilder, LocalRunner, MeasureInput, MeasureResult, measure
+from .measure import LocalBuilder, MeasureInput, MeasureResult, measure
 from .measure_record import load_records
 
 __getattr__ = report_absent("tvm.auto_scheduler.search_policy")

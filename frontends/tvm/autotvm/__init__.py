@@ -1,8 +1,8 @@
 """Templates of schedules whose configurations are measured: `tvm.autotvm`, until v0.19.
 
 A template is a function that defines knobs and uses their values in a schedule of tensors. A task is a template with
-arguments; a tuner measures configurations of its space, and a record of the fastest one is applied where the template is
-called.
+arguments; a tuner measures configurations of its space, and a record of the fastest configuration is applied where the
+template is called.
 """
 
 from __future__ import annotations

@@ -315,7 +315,7 @@ def test_a_stage_stays_at_a_loop_that_is_split_and_fused() -> None:
     s = te.create_schedule(c.op)
     s[b].compute_at(s[c], i)
     s[c].fuse(i, j)
-    with pytest.raises(TeError, match="stage B is computed at axis i of stage C .*, which was fused with loops in it"):
+    with pytest.raises(TeError, match=r"stage B is computed at axis i of stage C .*, which was fused with loops in it"):
         te.apply_schedule(s, [a, c])
     s = te.create_schedule(c.op)
     s[b].compute_at(s[c], j)

@@ -30,9 +30,9 @@ needs_fork = pytest.mark.skipif(not can_fork(), reason="no child process measure
 
 
 @autotvm.template("tests/product")
-def product(n: int, l: int, m: int, dtype: str) -> Any:
-    a, b = te.placeholder((n, l), dtype, name="A"), te.placeholder((l, m), dtype, name="B")
-    k = te.reduce_axis((0, l), name="k")
+def product(n: int, length: int, m: int, dtype: str) -> Any:
+    a, b = te.placeholder((n, length), dtype, name="A"), te.placeholder((length, m), dtype, name="B")
+    k = te.reduce_axis((0, length), name="k")
     c = te.compute((n, m), lambda i, j: te.sum(a[i, k] * b[k, j], axis=k), name="C")
     s = te.create_schedule(c.op)
     y, x = s[c].op.axis
@@ -390,9 +390,9 @@ def test_a_template_of_tensors_and_a_schedule() -> None:
     tvm.build(s, [data, out], "llvm")(x, y)
     with LLVM, pytest.raises(OptionError, match="no tensor of register_topi_compute"):
         schedule_scaled([data])  # pyright: ignore[reportCallIssue]
-    with pytest.raises(OptionError, match="expected the name of a task, as since v0.7"):
+    with pytest.raises(OptionError, match=r"expected the name of a task, as since v0\.7"):
         autotvm.register_topi_compute(len)
-    with pytest.raises(OptionError, match="task 'tests/scaled.cpu' is registered already"):
+    with pytest.raises(OptionError, match=r"task 'tests/scaled\.cpu' is registered already"):
         autotvm.register_topi_schedule("tests/scaled.cpu", len)
 
 
@@ -481,7 +481,7 @@ def test_the_tasks_of_a_graph_are_its_kernels(tmp_path: Path) -> None:
 def test_there_are_no_other_machines() -> None:
     runner = autotvm.RPCRunner("rasp4", "127.0.0.1", 9190, number=4)
     with pytest.raises(
-        UnsupportedError, match="RPCRunner 'rasp4' at 127.0.0.1:9190: programs run on this machine only"
+        UnsupportedError, match=r"RPCRunner 'rasp4' at 127\.0\.0\.1:9190: programs run on this machine only"
     ):
         RandomTuner(product_task()).tune(1, autotvm.measure_option("local", runner))
     with pytest.raises(UnsupportedError, match="request_remote"):

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 

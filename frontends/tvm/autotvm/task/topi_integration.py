@@ -62,7 +62,8 @@ class TaskExtractEnv:
 
 def register_topi_compute(task_name: str, func: Callable[..., Any] | None = None) -> Any:
     """The tensors of a template: `@autotvm.register_topi_compute("name")` on a function of a configuration and
-    arguments, which is called without the configuration. The operation keeps the workload, for `register_topi_schedule`."""
+    arguments, which is called without the configuration. The operation keeps the workload for
+    `register_topi_schedule`."""
     _check_name("register_topi_compute", task_name)
 
     def decorate(compute: Callable[..., Any]) -> Callable[..., Any]:

@@ -45,8 +45,10 @@ class XGBTuner(Tuner):
         log_interval. OptionError for another feature_type, loss_type or optimizer than TVM's."""
         super().__init__(task)
         for name, value, known in (
-            ("feature_type", feature_type, FEATURES), ("loss_type", loss_type, LOSSES), ("optimizer", optimizer, ("sa",)),
-        ):  # fmt: skip
+            ("feature_type", feature_type, FEATURES),
+            ("loss_type", loss_type, LOSSES),
+            ("optimizer", optimizer, ("sa",)),
+        ):
             if value not in known:
                 raise OptionError(f"XGBTuner: {name} {value!r}, expected {', '.join(known)}")
         self.space = task.config_space
