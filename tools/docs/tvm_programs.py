@@ -32,6 +32,7 @@ MACHINES = {
     r"/micro|/work_with_microtvm/|/vta/": "a microcontroller or an FPGA",
     r"/deploy_model_on_(android|adreno|nano|rasp)": "a phone or a board",
     r"/tune_(network|relay)_(arm|mali|mobile_gpu)": "a phone or a board",
+    r"/opt_matmul_auto_tensorcore": "a GPU with tensor cores",
 }
 """The programs for another machine, by a pattern of their paths; they do not run."""
 PACKAGES = {

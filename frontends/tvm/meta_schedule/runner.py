@@ -42,7 +42,7 @@ class EvaluatorConfig:
 
     number: int = 3
     repeat: int = 1
-    min_repeat_ms: int = 20
+    min_repeat_ms: float = 20
     enable_cpu_cache_flush: bool = False
 
 
@@ -81,13 +81,9 @@ class LocalRunner:
     evaluator_config: EvaluatorConfig = field(default_factory=EvaluatorConfig)
     cooldown_sec: float = 0.0
 
-    def seconds(self, mod: Module, target: Target, inputs: Sequence[Any] | None = None) -> list[float]:
-        """The seconds of each repetition of a kernel, in this process. inputs: arrays, by default random.
-        UnsupportedError for a parameter of unknown size; DeviceError without the device of the target."""
-        return self._prepare(mod, target, inputs)()
-
     def _prepare(self, mod: Module, target: Target, inputs: Sequence[Any] | None = None) -> Callable[[], list[float]]:
-        """The measurement of a kernel, which is built here."""
+        """The measurement of a kernel, which is built here. inputs: as of `measure`. UnsupportedError for a parameter
+        of unknown size; DeviceError without the device of the target."""
         (func,) = (each for each in mod.items() if isinstance(each[1], PrimFunc))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
         dev = device(target.kind.name)
         params: list[Any] = list(func[1].params)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
@@ -115,9 +111,9 @@ class LocalRunner:
     ) -> Measurement:
         """Measures the kernel that `draw` returns; an error of a step is part of the result.
 
-        build_seconds: the longest time of the schedule and the build.  inputs: as of `seconds`, None for an array that
-        is random.  A child process works where that is possible, so that a crash and a kernel without an end are
-        errors, too; what it prints is lost.
+        build_seconds: the longest time of the schedule and the build.  inputs: the arrays, None for an array that is
+        random; by default all of them.  A child process works where that is possible, so that a crash and a kernel
+        without an end are errors, too; what it prints is lost.
         """
         with mmap.mmap(-1, 1) as phase:
 

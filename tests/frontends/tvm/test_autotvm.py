@@ -203,7 +203,7 @@ def test_tuners_find_the_fastest_configuration(kind: Any) -> None:
         each.config.index for each in inputs)])  # fmt: skip
     assert sorted(measured) == list(range(49))
     assert not tuner.has_next()
-    best = tuner.best_config
+    best: Any = tuner.best_config
     assert (best["tile_y"].size[1], best["tile_x"].size[1]) == (8, 32)
     tuner.reset()
     assert tuner.best_config is None
@@ -391,7 +391,7 @@ def test_a_template_of_tensors_and_a_schedule() -> None:
     with LLVM, pytest.raises(OptionError, match="no tensor of register_topi_compute"):
         schedule_scaled([data])  # pyright: ignore[reportCallIssue]
     with pytest.raises(OptionError, match=r"expected the name of a task, as since v0\.7"):
-        autotvm.register_topi_compute(len)
+        autotvm.register_topi_compute(len)  # pyright: ignore[reportArgumentType]
     with pytest.raises(OptionError, match=r"task 'tests/scaled\.cpu' is registered already"):
         autotvm.register_topi_schedule("tests/scaled.cpu", len)
 

@@ -95,6 +95,6 @@ def _fit(squares: Array, y: Array, variance: float, length: float, noise: float)
     """The logarithm of the likelihood, and the weights, for a length and a noise."""
     kernel = np.exp(-squares / (2 * length**2)) + noise * np.eye(len(y))
     factor = np.linalg.cholesky(kernel)
-    weights = np.linalg.solve(factor.T, np.linalg.solve(factor, y))
+    weights = np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, y)), np.float64)
     likelihood = -0.5 * float(y @ weights) / variance - float(np.log(np.diag(factor)).sum())
     return likelihood, weights, length
