@@ -49,7 +49,9 @@ class State:
 
 class ComputeDAG:
     """Tensors with their formulas, as one kernel. func: its loops without a schedule.  tensors: its parameters, none of
-    a kernel of a graph."""
+    a kernel of a graph.  target: of default schedules, by default the current target."""
+
+    target: Target | None = None
 
     def __init__(self, compute_or_sche: Any):
         """compute_or_sche: tensors, the key of a workload, a schedule of tensors, or a kernel. OptionError for another
@@ -90,39 +92,36 @@ class ComputeDAG:
         """The state."""
         return state
 
-    def default_schedule(self, target: Target | None = None) -> Schedule:
-        """The kernel with the default schedule for a target, by default the current one."""
+    def default_schedule(self) -> Schedule:
+        """The kernel with the default schedule."""
         sch = Schedule(IRModule({MAIN: self.func}), enable_check=False)
-        return PostOrderApply().draw(sch, target_of(target))
+        return PostOrderApply().draw(sch, target_of(self.target))
 
-    def apply_steps_from_state(
-        self, state: State, layout_rewrite: Any = None, target: Target | None = None
-    ) -> tuple[Any, list[Tensor]]:
+    def apply_steps_from_state(self, state: State, layout_rewrite: Any = None) -> tuple[Any, list[Tensor]]:
         """The schedule of a state and its tensors: `tvm.lower(sch, args)`, `tvm.build(sch, args)`.
 
-        The schedule of TVM's steps is a `te.Schedule`; without steps it is the kernel with its default schedule for a
-        target, by default the current one. layout_rewrite: ignored.  OptionError for steps on a kernel of a graph, the
-        errors of `te.Schedule`.
+        The schedule of TVM's steps is a `te.Schedule`; without steps it is the kernel with its default schedule.
+        layout_rewrite: ignored.  OptionError for steps on a kernel of a graph, the errors of `te.Schedule`.
         """
         if state.transform_steps:
             return apply_steps(self._scheduled_tensors(), state.transform_steps)[0], self.tensors
-        return self.default_schedule(target).mod[MAIN], self.tensors
+        return self.default_schedule().mod[MAIN], self.tensors
 
     def _scheduled_tensors(self) -> list[Tensor]:
         if not self.tensors:
             raise OptionError("a schedule of TVM's steps on the kernel of a graph, expected a workload of tensors")
         return self.tensors
 
-    def print_python_code_from_state(self, state: State, target: Target | None = None) -> str:
+    def print_python_code_from_state(self, state: State) -> str:
         """A schedule as statements of Python: on a `te.Schedule` for TVM's steps, else on a `tvm.tir.Schedule` of the
         kernel."""
         if state.transform_steps:
             return "\n".join(apply_steps(self._scheduled_tensors(), state.transform_steps)[1])
-        return self.default_schedule(target).trace.as_python()
+        return self.default_schedule().trace.as_python()
 
-    def kernel(self, state: State, target: Target) -> Module:
+    def kernel(self, state: State) -> Module:
         """The kernel with the schedule of a state."""
-        sch, args = self.apply_steps_from_state(state, target=target)
+        sch, args = self.apply_steps_from_state(state)
         return schedule_to_module(sch, args) if isinstance(sch, TeSchedule) else sch
 
     def workload_key(self) -> str:

@@ -152,7 +152,7 @@ def measure(inp: MeasureInput, builder: LocalBuilder, runner: LocalRunner | RPCR
     task, start = inp.task, time.perf_counter()
     inputs = inputs_of(task.compute_dag.tensors, task.input_arrays)
     measured = runner.measurer.measure(
-        lambda: IRModule({MAIN: task.compute_dag.kernel(inp.state, task.target)}), task.target, builder.timeout, inputs
+        lambda: IRModule({MAIN: task.compute_dag.kernel(inp.state)}), task.target, builder.timeout, inputs
     )
     seconds = time.perf_counter() - start
     return MeasureResult(measured.seconds, error_of(measured), measured.error, seconds, time.time())

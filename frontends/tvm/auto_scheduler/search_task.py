@@ -97,7 +97,7 @@ class SearchTask:
             raise OptionError("SearchTask: expected a function with arguments, or the key of a workload")
         self.workload_key = workload_key
         self.compute_dag = ComputeDAG(workload_key) if compute_dag is None else compute_dag
-        self.target = target_of(target, target_host)
+        self.target = self.compute_dag.target = target_of(target, target_host)
         self.target_host = self.target.host
         self.hardware_params = hardware_params or HardwareParams()
         self.layout_rewrite_option = layout_rewrite_option or LayoutRewriteOption.NO_REWRITE
@@ -127,7 +127,7 @@ class SearchTask:
         log_file: has a record of the workload, else OptionError. A record of TVM has TVM's schedule. Errors as of
         `ComputeDAG.apply_steps_from_state`.
         """
-        return self.compute_dag.apply_steps_from_state(self._best(log_file).state, target=self.target)
+        return self.compute_dag.apply_steps_from_state(self._best(log_file).state)
 
     def _best(self, log_file: str | os.PathLike[str]) -> MeasureInput:
         inp, _ = load_best_record(log_file, self.workload_key)
@@ -140,7 +140,7 @@ class SearchTask:
         "cuda" for the source of the kernel. OptionError for another mode, and as of `apply_best`."""
         inp = self._best(log_file)
         if print_mode == "schedule":
-            return self.compute_dag.print_python_code_from_state(inp.state, self.target)
+            return self.compute_dag.print_python_code_from_state(inp.state)
         if print_mode == "cuda":
             return driver.build(*self.apply_best(log_file), self.target).imported_modules[0].get_source()
         raise OptionError(f"print_best: print_mode {print_mode!r}, expected 'schedule' or 'cuda'")
@@ -166,7 +166,7 @@ def auto_schedule(
     """Measures as `SearchTask.tune`, and returns the kernel with its schedule and its tensors, under the name of
     v0.7."""
     task.tune(tuning_options or TuningOptions(), search_policy)
-    return task.compute_dag.apply_steps_from_state(task.compute_dag.init_state, target=task.target)
+    return task.compute_dag.apply_steps_from_state(task.compute_dag.init_state)
 
 
 __all__ = ["HardwareParams", "SearchTask", "TuningOptions", "auto_schedule", "create_task"]
