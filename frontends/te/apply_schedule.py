@@ -129,7 +129,8 @@ class _Application:
         self.named = {stage: {*stage.attributes} for stage in blocks}
         for stage in blocks:
             if stage.attachment is not None and stage.attachment.stage in blocks and stage.attachment.axis is not None:
-                self.named[stage.attachment.stage].add(stage.attachment.axis)
+                parent = stage.attachment.stage
+                self.named[parent].add(parent.innermost(stage.attachment.axis))
 
     def run(self) -> TirSchedule:
         for stage in self.blocks:
@@ -262,8 +263,9 @@ class _Application:
         if parent not in self.loops:
             why = "is inlined" if _is_inlined(parent) else "does not come after it"
             raise TeError(f"{what}, which {why}")
+        axis = parent.innermost(axis)
         if axis not in parent.leaf_iter_vars:
-            raise TeError(f"{what}, which was split or fused since")
+            raise TeError(f"{what}, which was fused with loops in it since")
         loop = self.loops[parent][axis]
         block = self._block_to_attach(stage, loop, what)
         keeps_all = bool(stage.relations or self.named[stage])

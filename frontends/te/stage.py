@@ -266,7 +266,8 @@ class Stage:
         """Computes this stage in a loop of a stage that reads it: for each iteration the elements that the iteration
         reads.
 
-        scope: a loop of `parent`, or a thread axis bound to a loop of `parent`. TeError for any other axis.
+        scope: a loop of `parent`, or a thread axis bound to a loop of `parent`. TeError for any other axis. A loop that
+        is split afterwards becomes its inner loop, the last of loops that are fused the fused loop.
         """
         self.require_computed("compute_at")
         if parent is self or parent.schedule is not self.schedule:
@@ -280,6 +281,19 @@ class Stage:
                 if axis in self.attributes and self.attributes[axis].thread is scope:
                     return axis
         return self.leaf_iter_vars[self.position(scope)]
+
+    def innermost(self, axis: IterVar) -> IterVar:
+        """The innermost loop that an axis has become since by splits and fusions, of which it was the last axis; the
+        axis itself if there is none."""
+        for relation in self.relations:
+            match relation:
+                case Split(parent, _, inner) if parent is axis:
+                    axis = inner
+                case Fuse(axes, fused) if axes[-1] is axis:
+                    axis = fused
+                case _:
+                    pass
+        return axis
 
     def compute_inline(self) -> None:
         """Inlines each element into its readers. TeError for an output."""

@@ -33,7 +33,9 @@ from . import (
     transform,
 )
 
-# The tuner applies passes of `tvm.relax`.
+# The tuners apply passes of `tvm.relax`.
+from . import auto_scheduler as auto_scheduler
+from . import autotvm as autotvm
 from . import meta_schedule as meta_schedule
 from . import nd as ndarray
 from .absent import report_absent
@@ -86,6 +88,8 @@ __all__ = [
     "TVMError",
     "__version__",
     "arith",
+    "auto_scheduler",
+    "autotvm",
     "build",
     "build_config",
     "call_intrin",

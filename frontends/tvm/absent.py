@@ -13,8 +13,13 @@ from .submodules import submodule
 _NO_SEARCH = "schedules are drawn and measured: tvm.meta_schedule.tune_tir with a ScheduleFn"
 _NO_ARRAYS = "use the lists of tvm.relay.prelude.Prelude"
 ABSENT_MODULES: dict[str, str] = {
-    "tvm.autotvm": "templates are not searched; write the schedule, or compile without one for a default schedule",
-    "tvm.auto_scheduler": "compile without a schedule for a default schedule",
+    "tvm.autotvm.database": "records are lines of files: autotvm.callback.log_to_file, autotvm.record",
+    "tvm.autotvm.feature": "models of speed have the knobs as features",
+    "tvm.autotvm.graph_tuner": "relay.build chooses the layouts of graphs",
+    **dict.fromkeys(
+        ("tvm.auto_scheduler._ffi_api", "tvm.auto_scheduler.feature", "tvm.auto_scheduler.loop_state"),
+        "the schedule of a workload is the default schedule, expected te.create_schedule for others",
+    ),
     "tvm.meta_schedule.relay_integration": "relay.build chooses default schedules",
     **dict.fromkeys(
         (
@@ -172,6 +177,12 @@ ABSENT: dict[str, dict[str, str]] = {
 """The replacements, by module and name."""
 
 ABSENT_NAMES: dict[str, dict[str, str]] = {
+    "tvm.auto_scheduler": {"ApplyHistoryBestOrSample": "ApplyHistoryBest"},
+    "tvm.autotvm.tuner": {
+        "DropletTuner": "XGBTuner or GATuner",
+        "SimulatedAnnealingOptimizer": "XGBTuner",
+    },
+    "tvm.autotvm.task": {"attach_code_hash": "configurations have no hash of the template's text"},
     "tvm.meta_schedule": dict.fromkeys(
         (
             "Builder",

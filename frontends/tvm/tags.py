@@ -53,10 +53,14 @@ def compute(
     attrs: Mapping[str, Any] | None = None,
     varargs_names: Sequence[str] | None = None,
 ) -> Any:
-    """`te.compute`, with the tag and the annotations of the scope around it. TeError for a tag within a scope."""
+    """`te.compute`, with the tag and the annotations of the scope around it. TeError for a tag within a scope.
+
+    The annotation of tensors whose layout may change is left out: no layout of a parameter changes.
+    """
+    attrs = {key: value for key, value in (attrs or {}).items() if key != "layout_free_placeholders"}
     scope = tag_scope.current()
     if scope is None:
         return tensor.compute(shape, fcompute, name, tag, attrs, varargs_names)
     if tag:
         raise TeError(f"compute {name}: tag {tag!r} within tag_scope {scope.tag!r}")
-    return tensor.compute(shape, fcompute, name, scope.tag, {**scope.attrs, **(attrs or {})}, varargs_names)
+    return tensor.compute(shape, fcompute, name, scope.tag, {**scope.attrs, **attrs}, varargs_names)

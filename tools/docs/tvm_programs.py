@@ -12,6 +12,7 @@ import argparse
 import ast
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,7 @@ MACHINES = {
     r"/micro|/work_with_microtvm/|/vta/": "a microcontroller or an FPGA",
     r"/deploy_model_on_(android|adreno|nano|rasp)": "a phone or a board",
     r"/tune_(network|relay)_(arm|mali|mobile_gpu)": "a phone or a board",
+    r"/opt_matmul_auto_tensorcore": "a GPU with tensor cores",
 }
 """The programs for another machine, by a pattern of their paths; they do not run."""
 PACKAGES = {
@@ -42,7 +44,7 @@ PACKAGES = {
 """The programs that need another package after their first statements, by a pattern of their paths: a library without
 an import; a model of mxnet; weights of a model, read by torch.
 """
-_TUNERS = re.compile(r"\b(autotvm|auto_scheduler|meta_schedule|MetaSchedule\w*)\b")
+_TUNERS = re.compile(r"\b(meta_schedule|MetaSchedule\w*)\b")
 _LIBRARY = re.compile(r"\b(CUBLAS|CUDNN|CUTLASS) is not enabled")
 _NETWORK = re.compile(r"https?://|urlopen error|Name or service not known|ConnectionError|ProxyError")
 _NO_NETWORK = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")}
@@ -82,6 +84,9 @@ def run(path: Path, seconds: float) -> Outcome:
         return Outcome("text")
     command = [sys.executable, "-m", "stepwell.frontends.tvm", "--emulate-gpu", str(path.resolve())]
     with tempfile.TemporaryDirectory() as scratch:
+        records = path.parent / "ci_logs"  # those that TVM's own runs of the tutorials copy
+        if records.is_dir():
+            shutil.copytree(records, scratch, dirs_exist_ok=True)
         environment = {**os.environ, **_NO_NETWORK, "TEST_DATA_ROOT_PATH": scratch}
         try:
             done = subprocess.run(

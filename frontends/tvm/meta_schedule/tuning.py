@@ -8,7 +8,7 @@ from random import Random
 from time import perf_counter
 from typing import Any, Self
 
-from ....core.errors import OptionError, StepwellError
+from ....core.errors import ExecutionError, OptionError, StepwellError
 from ....module import Module
 from ..ir.module import IRModule
 from ..target.target import Target
@@ -81,7 +81,7 @@ def tune_kernel(
                 continue
             repeats = 0
             seen.add(text)
-            seconds = runner.seconds(sch.mod, target) if space.is_random else []
+            seconds = _seconds(sch, target, runner) if space.is_random else ()
         except StepwellError as error:
             failure = error
             continue
@@ -89,6 +89,14 @@ def tune_kernel(
         database.commit_tuning_record(TuningRecord(sch.trace, workload, seconds, target))
     if failure is not None and not found:
         raise failure
+
+
+def _seconds(sch: Schedule, target: Target, runner: LocalRunner) -> tuple[float, ...]:
+    """The seconds of a schedule. ExecutionError for a program that does not compile or run, or takes too long."""
+    measured = runner.measure(lambda: sch.mod, target, runner.timeout_sec)
+    if measured.error:
+        raise ExecutionError(measured.error)
+    return measured.seconds
 
 
 class Profiler:

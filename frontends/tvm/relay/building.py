@@ -143,7 +143,7 @@ def build(
     """
     if runtime is not None and runtime.name == "crt":
         raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
-    mod = _bind(ir_mod, params)
+    mod = bind_graph(ir_mod, params)
     level = PassContext.current().opt_level
     chosen = target_of(target)
     executable = build_graph(mod, target=chosen.compiled, opt_level=level)
@@ -154,7 +154,7 @@ def optimize(
     mod: Module | Function, target: Any = None, params: Mapping[str, Any] | None = None
 ) -> tuple[IRModule, dict[str, NDArray]]:
     """A graph as `build` rewrites it before fusion, and its constants by name."""
-    optimized = run_pipeline(_bind(mod, params), OPTIMIZED.passes(Options()))
+    optimized = run_pipeline(bind_graph(mod, params), OPTIMIZED.passes(Options()))
     constants = {name: array(values, cpu()) for name, values in optimized.constants.items()}
     return IRModule(optimized.op, optimized.constants), constants
 
@@ -164,11 +164,11 @@ def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> A
     ArgumentError as for `build`; of a program that is no graph, the types of the arrays are not checked.
     """
     if not isinstance(func, Function):
-        mod = _bind(func, params)
+        mod = bind_graph(func, params)
         return IRModule(mod.op, mod.constants)
     program = IRModule.from_expr(func)
     if program.has_operations:
-        _bind(program, params)
+        bind_graph(program, params)
     named = {name: [each for each in func.params if each.name_hint == name] for name in params}
     for name, found in named.items():
         if len(found) != 1:
@@ -176,7 +176,8 @@ def bind_params_by_name(func: Module | Function, params: Mapping[str, Any]) -> A
     return bind(func, {found[0]: const(params[name]) for name, found in named.items()})
 
 
-def _bind(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
+def bind_graph(mod: Module | Function, params: Mapping[str, Any] | None) -> Module:
+    """A graph with constants for parameters, and without calls of functions to inline. params: as of `build`."""
     graph = module(mod) if isinstance(mod, Function) else mod
     if isinstance(graph, IRModule) and names_with(graph, "Inline"):
         graph = inline_functions(graph)

@@ -301,6 +301,28 @@ def test_a_stage_of_which_one_element_is_needed_has_no_loops() -> None:
     )
 
 
+def test_a_stage_stays_at_a_loop_that_is_split_and_fused() -> None:
+    a = te.placeholder((8, 12), name="A")
+    b = te.compute((8, 12), lambda i, j: a[i, j] + 1.0, name="B")
+    c = te.compute((8, 12), lambda i, j: b[i, j] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    i, j = c.op.axis
+    s[b].compute_at(s[c], j)
+    outer, _ = s[c].split(j, factor=3)
+    s[c].fuse(i, outer)
+    expected = "for i_j_outer_fused, j_inner in T.grid(32, 3):\n    B\n    C"
+    assert expected in structure(te.apply_schedule(s, [a, c]))
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], i)
+    s[c].fuse(i, j)
+    with pytest.raises(TeError, match=r"stage B is computed at axis i of stage C .*, which was fused with loops in it"):
+        te.apply_schedule(s, [a, c])
+    s = te.create_schedule(c.op)
+    s[b].compute_at(s[c], j)
+    s[c].fuse(i, j)
+    assert "for i_j_fused in range(96):\n    B\n    C" in structure(te.apply_schedule(s, [a, c]))
+
+
 def test_compute_root_takes_back_where_a_stage_was() -> None:
     args, pad, conv, relu = convolution()
     s = te.create_schedule(relu.op)
@@ -603,9 +625,9 @@ def split_twice(s: Any) -> None:
     s[D].split(D.op.axis[0], factor=2)
 
 
-def split_what_is_used(s: Any) -> None:
+def fuse_what_is_used(s: Any) -> None:
     s[C].compute_at(s[D], D.op.axis[0])
-    s[D].split(D.op.axis[0], factor=2)
+    s[D].fuse(*D.op.axis)
 
 
 def select_elements(s: Any) -> None:
@@ -650,7 +672,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "axis k is none of the axes of stage D",
     ),
     "a loop that has gone": (
-        said(split_what_is_used),
+        said(fuse_what_is_used),
         "stage C is computed at axis i of stage D (",
     ),
     "a stage in one in front of it": (

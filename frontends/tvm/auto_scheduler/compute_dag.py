@@ -1,0 +1,171 @@
+"""Tensors with their formulas: `tvm.auto_scheduler.compute_dag`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ....core.errors import OptionError
+from ....expressions.expr import IntImm
+from ....expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, topological_order
+from ....module import Module
+from ...te import create_prim_func
+from ...te.schedule import Schedule as TeSchedule
+from ..absent import report_absent
+from ..autotvm.task.flops import FlopError, compute_flop
+from ..driver.build_module import schedule_to_module
+from ..ir.module import IRModule, PrimFunc
+from ..meta_schedule.database import MAIN, Workload, normalized
+from ..meta_schedule.space_generator import PostOrderApply
+from ..target.target import Target, target_of
+from ..tir import Schedule
+from ..tir.analysis import estimate_tir_flops
+from .transform_steps import apply_steps, stage_order
+from .workload_registry import workload_key_to_tensors
+
+__getattr__ = report_absent("tvm.auto_scheduler.compute_dag")
+
+
+class LayoutRewriteOption:
+    """Changes of the layouts of tensors: no kernel changes them."""
+
+    NO_REWRITE, INSERT_TRANSFORM_STAGE, REWRITE_FOR_PRE_TRANSFORMED = range(3)
+
+    @staticmethod
+    def get_target_default(target: Any, in_relay_integration: bool = False) -> int:
+        """No change, for each target."""
+        del target, in_relay_integration
+        return LayoutRewriteOption.NO_REWRITE
+
+
+@dataclass(frozen=True)
+class State:
+    """The schedule in a record. transform_steps: TVM's steps; without one the schedule is the default schedule."""
+
+    transform_steps: tuple[Any, ...] = field(default_factory=tuple[Any, ...])
+
+
+class ComputeDAG:
+    """Tensors with their formulas, as one kernel. func: its loops without a schedule.  tensors: its parameters, none of
+    a kernel of a graph.  target: of default schedules, by default the current target."""
+
+    target: Target | None = None
+
+    def __init__(self, compute_or_sche: Any):
+        """compute_or_sche: tensors, the key of a workload, a schedule of tensors, or a kernel. OptionError for another
+        value."""
+        if isinstance(compute_or_sche, str):
+            compute_or_sche = workload_key_to_tensors(compute_or_sche)
+        if isinstance(compute_or_sche, TeSchedule):
+            compute_or_sche = _parameters(compute_or_sche)
+        self.tensors: list[Tensor] = []
+        if isinstance(compute_or_sche, PrimFunc):
+            self.func = compute_or_sche
+            return
+        if not isinstance(compute_or_sche, Sequence) or not all(isinstance(each, Tensor) for each in compute_or_sche):  # pyright: ignore[reportUnknownVariableType]
+            raise OptionError(f"ComputeDAG of {compute_or_sche!r}, expected tensors, a key, a schedule or a kernel")
+        self.tensors = list(compute_or_sche)
+        self.func = PrimFunc(create_prim_func(self.tensors).op)
+
+    @property
+    def flop_ct(self) -> float:
+        """The operations on floats, 0 if there are none to count."""
+        if not self.tensors:
+            return estimate_tir_flops(self.func)
+        try:
+            return float(compute_flop(TeSchedule([each.op for each in _results(self.tensors)])))
+        except FlopError:
+            return 0.0
+
+    @property
+    def init_state(self) -> State:
+        """The default schedule."""
+        return State()
+
+    def get_init_state(self) -> State:
+        """The default schedule."""
+        return State()
+
+    def infer_bound_from_state(self, state: State) -> State:
+        """The state."""
+        return state
+
+    def default_schedule(self) -> Schedule:
+        """The kernel with the default schedule."""
+        sch = Schedule(IRModule({MAIN: self.func}), enable_check=False)
+        return PostOrderApply().draw(sch, target_of(self.target))
+
+    def apply_steps_from_state(self, state: State, layout_rewrite: Any = None) -> tuple[Any, list[Tensor]]:
+        """The schedule of a state and its tensors: `tvm.lower(sch, args)`, `tvm.build(sch, args)`.
+
+        The schedule of TVM's steps is a `te.Schedule`; without steps it is the kernel with its default schedule.
+        layout_rewrite: ignored.  OptionError for steps on a kernel of a graph, the errors of `te.Schedule`.
+        """
+        if state.transform_steps:
+            return apply_steps(self._scheduled_tensors(), state.transform_steps)[0], self.tensors
+        return self.default_schedule().mod[MAIN], self.tensors
+
+    def _scheduled_tensors(self) -> list[Tensor]:
+        if not self.tensors:
+            raise OptionError("a schedule of TVM's steps on the kernel of a graph, expected a workload of tensors")
+        return self.tensors
+
+    def print_python_code_from_state(self, state: State) -> str:
+        """A schedule as statements of Python: on a `te.Schedule` for TVM's steps, else on a `tvm.tir.Schedule` of the
+        kernel."""
+        if state.transform_steps:
+            return "\n".join(apply_steps(self._scheduled_tensors(), state.transform_steps)[1])
+        return self.default_schedule().trace.as_python()
+
+    def kernel(self, state: State) -> Module:
+        """The kernel with the schedule of a state."""
+        sch, args = self.apply_steps_from_state(state)
+        return schedule_to_module(sch, args) if isinstance(sch, TeSchedule) else sch
+
+    def workload_key(self) -> str:
+        """A text that is equal for equal formulas and shapes."""
+        workload = Workload(normalized(self.func))
+        shapes = [[size.value for size in each.shape if isinstance(size, IntImm)] for each in self.tensors]
+        return json.dumps([f"{workload.shash:016x}", *shapes])
+
+    def __str__(self) -> str:
+        if not self.tensors:
+            return str(self.func)
+        return "".join(f"{line}\n" for op in stage_order(self.tensors) for line in _formulas(op))
+
+    __repr__ = __str__
+
+
+def _results(tensors: Sequence[Tensor]) -> list[Tensor]:
+    return [each for each in tensors if not isinstance(each.op, PlaceholderOp)]
+
+
+def _parameters(schedule: TeSchedule) -> list[Tensor]:
+    """The inputs and the results of a schedule."""
+    results = [op.output(n) for op in schedule.outputs for n in range(op.num_outputs)]
+    inputs = [op.output(0) for op in topological_order(results) if isinstance(op, PlaceholderOp)]
+    return inputs + results
+
+
+_SIGNS = {"sum": "+=", "prod": "*="}
+
+
+def _formulas(op: Any) -> Iterator[str]:
+    """An operation as lines of text."""
+    if not isinstance(op, ComputeOp):
+        kind = "PLACEHOLDER" if isinstance(op, PlaceholderOp) else "EXTERN"
+        yield f"{op.name} = {kind} [{', '.join(map(str, op.shape))}]"
+        return
+    axes = ", ".join(axis.var.name for axis in op.axis)
+    for n, expr in enumerate(op.body):
+        name = f"{op.output(n).name}({axes})"
+        if isinstance(expr, Reduce):
+            sign = _SIGNS.get(expr.combiner.name, f"{expr.combiner.name}=")
+            yield f"{name} {sign} {expr.source[expr.value_index]}"
+        else:
+            yield f"{name} = {expr}"
+
+
+__all__ = ["ComputeDAG", "LayoutRewriteOption", "State"]

@@ -1,0 +1,33 @@
+"""Models that order schedules in TVM: `tvm.auto_scheduler.cost_model`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ..absent import report_absent
+
+__getattr__ = report_absent("tvm.auto_scheduler.cost_model")
+
+
+class RandomModel:
+    """A model without an effect: a task has one schedule, so there is none to prefer."""
+
+    def update(self, inputs: Any, results: Any) -> None:
+        """Nothing."""
+
+
+class XGBModel(RandomModel):
+    """A model without an effect, like `RandomModel`."""
+
+    def __init__(
+        self, verbose_eval: int = 25, num_warmup_sample: int = 100, seed: int | None = None,
+        model_file: str | None = None, adaptive_training: bool = False,
+    ):  # fmt: skip
+        """All arguments are ignored."""
+
+    def update_from_file(self, file_name: str | os.PathLike[str], n_lines: int | None = None) -> None:
+        """Nothing."""
+
+
+__all__ = ["RandomModel", "XGBModel"]

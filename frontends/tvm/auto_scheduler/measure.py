@@ -1,0 +1,164 @@
+"""Measurements of schedules: `tvm.auto_scheduler.measure`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from ....core.errors import OptionError, UnsupportedError
+from ....expressions.tensor import Tensor
+from .. import meta_schedule
+from ..absent import report_absent
+from ..autotvm.measure import MeasureErrorNo, error_of
+from ..ir.module import IRModule
+from ..meta_schedule.database import MAIN
+from ..meta_schedule.runner import EvaluatorConfig
+from .compute_dag import State
+
+__getattr__ = report_absent("tvm.auto_scheduler.measure")
+
+
+@dataclass(frozen=True)
+class MeasureInput:
+    """A schedule of a task."""
+
+    task: Any
+    state: State
+
+
+@dataclass(frozen=True)
+class MeasureResult:
+    """The seconds of the repetitions, or an error. all_cost: the seconds of the whole measurement.  timestamp: its
+    end."""
+
+    costs: Sequence[float]
+    error_no: int
+    error_msg: str
+    all_cost: float
+    timestamp: float
+
+
+class MeasureCallback:
+    """A function that is called after a measurement; the base class of users' own."""
+
+    def callback(self, policy: Any, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
+        """Takes the policy, the inputs and the results."""
+        raise NotImplementedError(f"{type(self).__name__} has no method callback")
+
+
+PythonBasedMeasureCallback = MeasureCallback
+
+
+@dataclass(frozen=True)
+class LocalBuilder:
+    """Builds for this machine. timeout: the longest seconds of a schedule and its build. n_parallel: ignored.
+    UnsupportedError for another `build_func` than "default"."""
+
+    timeout: float = 15
+    n_parallel: int | None = None
+    build_func: Any = "default"
+
+    def __post_init__(self) -> None:
+        if self.build_func != "default":
+            raise UnsupportedError(f"LocalBuilder: build_func {self.build_func!r}, expected 'default'")
+
+
+@dataclass(frozen=True)
+class LocalRunner:
+    """Measures on this machine, by `tvm.meta_schedule.runner.LocalRunner`. timeout: the longest seconds of a
+    measurement without the build.  device: 0."""
+
+    timeout: float = 10
+    number: int = 3
+    repeat: int = 1
+    min_repeat_ms: int = 100
+    cooldown_interval: float = 0.0
+    enable_cpu_cache_flush: bool = False
+    device: int = 0
+
+    @property
+    def measurer(self) -> Any:
+        """The runner of `tvm.meta_schedule`."""
+        number, least = (1, 0) if self.enable_cpu_cache_flush else (self.number, self.min_repeat_ms)
+        config = EvaluatorConfig(number, self.repeat, least, self.enable_cpu_cache_flush)
+        return meta_schedule.runner.LocalRunner(self.timeout, config, self.cooldown_interval)
+
+
+class LocalRPCMeasureContext:
+    """A runner on this machine. runner: a `LocalRunner`."""
+
+    def __init__(
+        self, priority: int = 1, n_parallel: int = 1, timeout: float = 10, number: int = 3, repeat: int = 1,
+        min_repeat_ms: int = 0, cooldown_interval: float = 0.0, enable_cpu_cache_flush: bool = False, device: int = 0,
+    ):  # fmt: skip
+        """priority, n_parallel: ignored. The others: as of `LocalRunner`."""
+        self.runner = LocalRunner(
+            timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
+        )
+
+
+class RPCRunner:
+    """A runner on another machine, which no search can use: UnsupportedError, programs run on this machine."""
+
+    def __init__(self, key: str, host: str, port: int, *args: Any, **options: Any):
+        self._place = f"{key!r} at {host}:{port}"
+
+    @property
+    def measurer(self) -> NoReturn:
+        """Always UnsupportedError."""
+        raise UnsupportedError(
+            f"RPCRunner {self._place}: programs run on this machine only, expected auto_scheduler.LocalRunner"
+        )
+
+
+# Arrays of inputs
+
+_CHECKS: dict[str, Callable[[Sequence[Tensor]], dict[Tensor, str]]] = {}
+"""The functions of users that name inputs whose values matter."""
+
+
+def register_task_input_check_func(
+    func_name: str | Callable[..., Any], f: Callable[..., Any] | None = None, override: bool = False
+) -> Any:
+    """Registers a function that names input tensors for `task_inputs`. OptionError for a name of another function,
+    unless `override`."""
+    if callable(func_name):
+        return register_task_input_check_func(func_name.__qualname__, func_name, override)
+
+    def add(function: Callable[..., Any]) -> Callable[..., Any]:
+        if func_name in _CHECKS and not override:
+            raise OptionError(f"register_task_input_check_func: {func_name!r} is registered already")
+        _CHECKS[func_name] = function
+        return function
+
+    return add if f is None else add(f)
+
+
+def inputs_of(tensors: Sequence[Tensor], arrays: dict[str, Any]) -> list[Any] | None:
+    """The array of each tensor, by its name or by the name that a registered function gives it; None for others, and
+    for all of them."""
+    if not arrays or not tensors:
+        return None
+    names = {tensor: tensor.name for tensor in tensors}
+    for check in _CHECKS.values():
+        names.update(check(tensors) or {})
+    return [arrays.get(names[tensor]) for tensor in tensors]
+
+
+def measure(inp: MeasureInput, builder: LocalBuilder, runner: LocalRunner | RPCRunner) -> MeasureResult:
+    """Measures a schedule of a task."""
+    task, start = inp.task, time.perf_counter()
+    inputs = inputs_of(task.compute_dag.tensors, task.input_arrays)
+    measured = runner.measurer.measure(
+        lambda: IRModule({MAIN: task.compute_dag.kernel(inp.state)}), task.target, builder.timeout, inputs
+    )
+    seconds = time.perf_counter() - start
+    return MeasureResult(measured.seconds, error_of(measured), measured.error, seconds, time.time())
+
+
+__all__ = [
+    "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureCallback", "MeasureErrorNo", "MeasureInput",
+    "MeasureResult", "PythonBasedMeasureCallback", "RPCRunner", "measure", "register_task_input_check_func",
+]  # fmt: skip
