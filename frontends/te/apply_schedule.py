@@ -15,6 +15,7 @@ from ...analysis.scopes import ancestors, depends_on, reads_of, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, ForOp, Mixed
+from ...dialects.tir.base import memref_type
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, Var
@@ -114,7 +115,8 @@ class _Application:
     blocks: the blocks of each stage, producers before consumers; several for several tensors in one loop nest. loops:
     the loop of each axis, by stage.  leaves: the axes of a stage that are loops, outermost first. inits: the loops
     around hoisted inits, with their axes.  tensorized_inits: the loop of each init to tensorize.  buffers: the names of
-    buffers whose scope was set. named: the axes that carry attributes or an attached stage.
+    buffers whose scope was set. tiles: the extents of the elements that a stage computes in the loop it is computed at.
+    named: the axes that carry attributes or an attached stage.
     """
 
     def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
@@ -125,6 +127,7 @@ class _Application:
         self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
         self.tensorized_inits: dict[Stage, LoopRV] = {}
         self.buffers: dict[tuple[BlockRV, int], str] = {}
+        self.tiles: dict[Stage, list[Mixed]] = {}
         self.threads = _Threads(blocks)
         self.named = {stage: {*stage.attributes} for stage in blocks}
         for stage in blocks:
@@ -144,6 +147,7 @@ class _Application:
                         self.sch.compute_inline(block)
         for stage in reversed(placed):
             self._place(stage)
+        self._divide_into_tiles()
         for stage in placed:
             if stage.tensorization is None:
                 self._hoist_init(stage)
@@ -273,12 +277,17 @@ class _Application:
         around = self.sch.get_loops(block)
         own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
         if keeps_all:
-            return dict(zip(axes, own, strict=True))
+            loops = dict(zip(axes, own, strict=True))
+            self.tiles[stage] = [self._extent(loops[each]) for each in axes if each.kind == "spatial"]
+            return loops
         bindings = self._own(stage, [axis_op.binding for axis_op in self._block(block).axes])
         kept_loops: dict[IterVar, LoopRV] = {}
         for new, binding in zip(axes, bindings, strict=True):
             if own and depends_on([binding], self._op(own[0]).variable):
                 kept_loops[new] = own.pop(0)
+        self.tiles[stage] = [
+            self._extent(kept_loops[each]) if each in kept_loops else 1 for each in axes if each.kind == "spatial"
+        ]
         return kept_loops
 
     def _set_default_scope(self, stage: Stage, block: BlockRV, loop: LoopRV) -> None:
@@ -393,6 +402,49 @@ class _Application:
         if not inside:
             raise TeError(f"stage {stage.name}: the init has no loop of tensorized axis {tensorization.axis.var.name}")
         self.tensorized_inits[stage] = inside[0]
+
+    def _divide_into_tiles(self) -> None:
+        """Lays out the results of stages tile by tile, if a tensor intrinsic accesses them by strides that are numbers:
+        a tile has the elements that a stage computes in the loop it is computed at, as all its memory has in TVM.
+        """
+        divided: dict[Stage, None] = {}
+        for stage in self.blocks:
+            if stage.tensorization is not None and stage.tensorization.intrin.has_numbers_as_strides:
+                divided.update(dict.fromkeys(each for each in (*self._read_by(stage), stage) if each in self.tiles))
+        for stage in divided:
+            with _stage_in_errors(stage, "" if stage.attachment is None else stage.attachment.where):
+                for block in self.blocks[stage]:
+                    for n, buffer in enumerate(writes_of(self._block(block))):
+                        self._divide_buffer(block, n, buffer, self.tiles[stage])
+
+    def _read_by(self, stage: Stage) -> list[Stage]:
+        """The stages that compute what a stage reads."""
+        read = set(reads_of(self._block(self.blocks[stage][0])))
+        return [
+            other
+            for other, blocks in self.blocks.items()
+            if any(buffer in read for block in blocks for buffer in writes_of(self._block(block)))
+        ]
+
+    def _divide_buffer(self, block: BlockRV, index: int, buffer: SSAValue, tile: Sequence[Mixed]) -> None:
+        """Lays out an allocated buffer tile by tile; a buffer of other sizes than those of whole tiles stays."""
+        shape = memref_type(buffer).get_shape()
+        if not isinstance(buffer.owner, AllocBufferOp) or len(shape) != len(tile):
+            return
+        pairs = list(zip(shape, tile, strict=True))
+        if any(not isinstance(part, int) or whole < 1 or whole % part for whole, part in pairs):
+            return
+        divided = {n: part for n, (whole, part) in enumerate(pairs) if isinstance(part, int) and part != whole}
+        if not divided:
+            return
+
+        def tiles(*indices: Any) -> list[Any]:
+            inside = [i % divided[n] if n in divided else i for n, i in enumerate(indices)]
+            return [*(indices[n] // part for n, part in divided.items()), *inside]
+
+        name = buffer_name(buffer)
+        self.sch.transform_layout(block, ("write", index), tiles)
+        self._rename_buffer(block, index, name)
 
     def _tensorize(self, stage: Stage, tensorization: Tensorization) -> None:
         """Computes the tensorized loop by the intrinsic; in reduction loops by the calls for init and update."""
