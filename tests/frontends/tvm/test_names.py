@@ -204,6 +204,13 @@ def test_programs_are_equal_up_to_names() -> None:
         tvm.ir.assert_structural_equal(first, third)
 
 
+def test_a_program_is_equal_to_the_text_of_its_schedule() -> None:
+    x = te.placeholder((8,), name="X")
+    sch = tvm.tir.Schedule(te.create_prim_func([x, te.compute((8,), lambda i: x[i] + 1.0, name="Y")]))
+    sch.split(sch.get_loops(sch.get_block("Y"))[0], [2, 4])
+    tvm.ir.assert_structural_equal(sch.mod, tvm.script.from_source(sch.mod.script()))
+
+
 def test_expressions_are_equal_with_the_same_variables() -> None:
     x, y = te.var("x"), te.var("y")
     assert tvm.ir.structural_equal(x + 1, x + 1)
