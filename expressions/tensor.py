@@ -14,7 +14,7 @@ from ..core import dtypes
 from ..core.dtypes import DType
 from ..core.errors import SizeError
 from ..core.sizes import check_shape
-from .axes import IterVar, Range, as_index
+from .axes import IterVar, Range, as_index, reduce_axis
 from .errors import TeError, user_frame
 from .expr import (
     Call,
@@ -418,9 +418,12 @@ def _as_items(value: Any) -> tuple[Any, ...]:
 
 
 def _reduction_axes(axis: Any, name: str) -> tuple[IterVar, ...]:
-    """One or several reduction axes. TeError for anything else, and for a repeated axis."""
+    """One or several reduction axes; for an empty list an axis of a single value. TeError for anything else, and for a
+    repeated axis."""
     axes = _as_items(axis)
-    if not axes or not all(isinstance(each, IterVar) and each.kind == "reduce" for each in axes):
+    if not axes:
+        return (reduce_axis((0, 1)),)
+    if not all(isinstance(each, IterVar) and each.kind == "reduce" for each in axes):
         raise TeError(f"{name}: axis {axis!r}, expected what te.reduce_axis gives")
     if len(set(axes)) < len(axes):
         raise TeError(f"{name}: an axis is given twice")
