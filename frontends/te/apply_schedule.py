@@ -220,7 +220,8 @@ class _Application:
         for relation in stage.relations:
             with _stage_in_errors(stage, relation.where):
                 leaves = self._relate(loops, leaves, relation)
-        self.leaves[stage] = leaves = self._drop_unit_loops(stage, loops, leaves)
+        leaves = self._drop_unit_loops(stage, loops, leaves)
+        self.leaves[stage] = leaves = self._move_virtual_threads(stage, loops, leaves)
         self._name_loops(stage)
         for axis in leaves:
             loops[axis] = self._bind(stage, axis, loops[axis])
@@ -251,6 +252,28 @@ class _Application:
             del loops[axis]
             left.remove(axis)
         return left
+
+    def _move_virtual_threads(
+        self, stage: Stage, loops: Mapping[IterVar, LoopRV], leaves: Sequence[IterVar]
+    ) -> list[IterVar]:
+        """Moves the loops of virtual threads around those of threads: these share the memory of a block, of which each
+        virtual thread has its own. Loops stay where another stage is computed between them.
+        """
+        tags = {axis: thread.thread_tag for axis in leaves if (thread := _thread_of(stage, axis)) is not None}
+        bound = [axis for axis in leaves if axis in tags]
+        moved = sorted(bound, key=lambda axis: tags[axis].startswith("threadIdx"))
+        last = max((n for n, axis in enumerate(leaves) if axis in tags), default=0)
+        used = [leaves.index(axis) for axis in self._axes_computed_at(stage) if axis in leaves]
+        if moved == bound or any(n < last for n in used):
+            return [*leaves]
+        self.sch.reorder(*(loops[axis] for axis in moved))
+        order = iter(moved)
+        return [next(order) if axis in tags else axis for axis in leaves]
+
+    def _axes_computed_at(self, stage: Stage) -> list[IterVar]:
+        """The axes of a stage at which other stages are computed."""
+        places = [other.attachment for other in self.blocks if other.attachment is not None]
+        return [place.axis for place in places if place.stage is stage and place.axis is not None]
 
     def _extent(self, loop: LoopRV) -> Mixed:
         return self._op(loop).mixed_bounds[1]
