@@ -158,6 +158,8 @@ def test_other_kinds_exist_and_are_not_built_for() -> None:
         tvm.build(s, [a, b], "metal")
     with pytest.raises(UnsupportedError, match="no code generator for machine riscv64-linux"):
         tvm.build(s, [a, b], "llvm -mtriple=riscv64-linux")
+    for text in ("llvm -target=riscv64-linux", "llvm -target riscv64-linux"):  # until v0.6
+        assert tvm.target.create(text).mtriple == "riscv64-linux"
 
 
 @pytest.mark.parametrize(
