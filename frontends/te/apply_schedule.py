@@ -61,7 +61,7 @@ def apply_schedule(
         if isinstance(op, ComputeOp):
             blocks_of[stage_of[op]] = blocks[:count]
         elif isinstance(op, ScanOp):
-            blocks_of |= _blocks_of_steps(schedule, op, [b for b in blocks[:count] if _is_in_scan(sch, b)])
+            blocks_of |= _blocks_of_steps(stage_of, op, [b for b in blocks[:count] if _is_in_scan(sch, b)])
         del blocks[:count]
     return _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of}).run()
 
@@ -92,14 +92,24 @@ def _num_blocks(sch: TirSchedule, op: Operation, blocks: Sequence[BlockRV]) -> i
     return first + sum(1 for _ in takewhile(lambda loop: loop is loops[first], loops[first:]))
 
 
-def _blocks_of_steps(schedule: Schedule, scan: ScanOp, blocks: Sequence[BlockRV]) -> dict[Stage, list[BlockRV]]:
-    """The blocks of each stage of a scan. blocks: those of its time loop, in order."""
+def _blocks_of_steps(
+    stages: Mapping[Operation, Stage], scan: ScanOp, blocks: Sequence[BlockRV]
+) -> dict[Stage, list[BlockRV]]:
+    """The blocks of each stage of a scan. stages: those of operations.  blocks: those of its time loop, in order.
+
+    UnsupportedError for a cache of which one time step computes several rows.
+    """
     left = list(blocks)
     found: dict[Stage, list[BlockRV]] = {}
     for step, (origin, _) in zip(scan.steps, scan.origins, strict=True):
         count = 1 if isinstance(step.body[0], Reduce) else step.num_outputs
-        if origin in schedule:
-            found[schedule[origin]] = left[:count]
+        if origin in stages:
+            stage = stages[origin]
+            if stage in found:
+                raise UnsupportedError(
+                    f"stage {stage.name} of scan {scan.name}: one time step reads several rows of it"
+                )
+            found[stage] = left[:count]
         del left[:count]
     return found
 
@@ -286,12 +296,15 @@ class _Application:
         assert parent is not None
         assert axis is not None
         what = f"stage {stage.name} is computed at axis {axis.var.name} of stage {parent.name} ({attachment.where})"
-        if parent not in self.loops:
+        if axis in parent.threads:
+            loop = self._loop_of_reading_threads(stage, what)
+        elif parent not in self.loops:
             why = "is inlined" if _is_inlined(parent) else "does not come after it"
             raise TeError(f"{what}, which {why}")
-        if axis not in parent.leaf_iter_vars:
+        elif axis not in parent.leaf_iter_vars:
             raise TeError(f"{what}, which was split or fused since")
-        loop = self.loops[parent][axis]
+        else:
+            loop = self.loops[parent][axis]
         block = self._block_to_attach(stage, loop, what)
         keeps_all = bool(stage.relations or self.named[stage])
         with _stage_in_errors(stage, attachment.where):
@@ -300,7 +313,7 @@ class _Application:
         around = self.sch.get_loops(block)
         own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
         if keeps_all:
-            loops = dict(zip(axes, own, strict=True))
+            loops = dict(zip(axes, self._own(stage, own), strict=True))
             self.tiles[stage] = [self._extent(loops[each]) for each in axes if each.kind == "spatial"]
             return loops
         bindings = self._own(stage, [axis_op.binding for axis_op in self._block(block).axes])
@@ -312,6 +325,21 @@ class _Application:
             self._extent(kept_loops[each]) if each in kept_loops else 1 for each in axes if each.kind == "spatial"
         ]
         return kept_loops
+
+    def _loop_of_reading_threads(self, stage: Stage, what: str) -> LoopRV:
+        """The innermost loop over threads around the only block that reads the results of a stage."""
+        written = {buffer for block in self.blocks[stage] for buffer in writes_of(self._block(block))}
+        readers = [
+            block
+            for other, blocks in self.blocks.items()
+            if other is not stage
+            for block in blocks
+            if written & set(reads_of(self._block(block)))
+        ]
+        around = [loop for block in readers for loop in self.sch.get_loops(block) if self._op(loop).thread is not None]
+        if len(readers) != 1 or not around:
+            raise UnsupportedError(f"{what}: {len(readers)} blocks read it, expected one in a loop over threads")
+        return around[-1]
 
     def _set_default_scope(self, stage: Stage, block: BlockRV, loop: LoopRV) -> None:
         """Puts the results of a stage without a scope into the memory of those who run a loop: a thread or a block of
