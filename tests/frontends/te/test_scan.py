@@ -470,11 +470,11 @@ def test_computes_of_a_scan_have_stages() -> None:
 
 
 def test_the_time_is_no_loop_of_a_stage_in_a_scan() -> None:
-    x, first, second, scan = two_stages()
+    _, _, second, scan = two_stages()
     s = te.create_schedule(scan.op)
     with pytest.raises(TeError, match="axis t is none of the axes of stage second"):
         s[second].split(second.op.axis[0], factor=2)
-    with pytest.raises(TeError, match="storage_align: axis t, expected one of op.axis"):
+    with pytest.raises(TeError, match=r"storage_align: axis t, expected one of op\.axis"):
         s[second].storage_align(second.op.axis[0], 8, 0)
 
 
