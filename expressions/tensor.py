@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
 from ..core import dtypes
@@ -30,6 +31,7 @@ from .expr import (
     as_extent,
     binary_expr,
     cast,
+    const,
     true_divide,
 )
 from .sizes import normal_form
@@ -411,6 +413,11 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
     return reducer
 
 
+def _as_element(value: Any) -> PrimExpr:
+    """The value of an element; a number of numpy has its data type, float64 too, whose numbers are those of Python."""
+    return const(value.item(), "float64") if isinstance(value, np.float64) else as_expr(value)
+
+
 def _as_items(value: Any) -> tuple[Any, ...]:
     """The items of a tuple or a list; any other value alone."""
     items: Any = value if isinstance(value, tuple | list) else (value,)
@@ -515,7 +522,7 @@ def compute(
         for n, extent in zip(names, extents, strict=True)
     )
     result = fcompute(*(a.var for a in axis))
-    body = tuple(as_expr(value) for value in _as_items(result))
+    body = tuple(map(_as_element, _as_items(result)))
     if not body:
         raise TeError(f"compute {name}: no value")
     reduced = _reduce_axes(body, name)

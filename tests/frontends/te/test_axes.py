@@ -38,3 +38,9 @@ def test_a_reduction_over_no_axis_has_one_value() -> None:
     lowest = np.finfo("float32").min
     for result, expected in zip(results, ([0, 2, 4, 6], [lowest, lowest, 2, 3], [10, 11, 12, 13]), strict=True):
         np.testing.assert_array_equal(result, expected)
+
+
+def test_a_number_of_numpy_as_an_element_has_its_data_type() -> None:
+    numbers = (0.0, np.float64(0), np.float16(0))
+    dtypes = [te.compute((1,), (lambda number: lambda i: number)(each)).dtype for each in numbers]
+    assert dtypes == ["float32", "float64", "float16"]
