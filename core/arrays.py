@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
@@ -32,3 +33,10 @@ def plain_array(value: Any) -> npt.NDArray[Any]:
     except Exception as error:
         kind = type(value).__name__
         raise ArgumentError(f"expected an array, got {kind}: {type(error).__name__}: {error}") from error
+
+
+def with_elements_of(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """An array of uint16 as the bfloat16 numbers whose bits it has, if `dtype` is bfloat16: numpy has no such type, so
+    programs compute the bits by themselves. Any other array as it is.
+    """
+    return array.view(dtype) if dtype == ml_dtypes.bfloat16 and array.dtype == np.uint16 else array

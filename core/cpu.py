@@ -115,7 +115,7 @@ def cpu_of(target: Target) -> CpuModel:
 
     features = set(target.mattr)
     if target.mcpu:
-        model = _compiled_for(target.mcpu, ",".join(target.mattr))
+        model = _compiled_for(target.mcpu, ",".join(features_of_named(target)))
     else:
         host = set(llvm.get_host_cpu_features().flatten().split(","))
         features |= host - {f"{'-' if each[0] == '+' else '+'}{each[1:]}" for each in target.mattr}
@@ -125,6 +125,13 @@ def cpu_of(target: Target) -> CpuModel:
         "byte_products": {"+avx512vnni", "+avx512vl"} <= features,
     }
     return replace(model, **facts, cores=available_processors(), **_cache_sizes())
+
+
+def features_of_named(target: Target) -> tuple[str, ...]:
+    """The features of a target that names its processor. With that of 64 bits, LLVM reports a name that it does not
+    know and ignores it; without, it ends the process.
+    """
+    return target.mattr if platform.machine() in ("aarch64", "arm64") else ("+64bit", *target.mattr)
 
 
 def _with_features(features: set[str]) -> CpuModel:

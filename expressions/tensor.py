@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
+import numpy as np
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr, UnknownLoc
 
 from ..core import dtypes
 from ..core.dtypes import DType
 from ..core.errors import SizeError
 from ..core.sizes import check_shape
-from .axes import IterVar, Range, as_index
+from .axes import IterVar, Range, as_index, reduce_axis
 from .errors import TeError, user_frame
 from .expr import (
     Call,
@@ -30,6 +31,7 @@ from .expr import (
     as_extent,
     binary_expr,
     cast,
+    const,
     true_divide,
 )
 from .sizes import normal_form
@@ -411,6 +413,11 @@ def comm_reducer(fcombine: Combine, fidentity: Identity, name: str = "reduce") -
     return reducer
 
 
+def _as_element(value: Any) -> PrimExpr:
+    """The value of an element; a number of numpy has its data type, float64 too, whose numbers are those of Python."""
+    return const(value.item(), "float64") if isinstance(value, np.float64) else as_expr(value)
+
+
 def _as_items(value: Any) -> tuple[Any, ...]:
     """The items of a tuple or a list; any other value alone."""
     items: Any = value if isinstance(value, tuple | list) else (value,)
@@ -418,9 +425,12 @@ def _as_items(value: Any) -> tuple[Any, ...]:
 
 
 def _reduction_axes(axis: Any, name: str) -> tuple[IterVar, ...]:
-    """One or several reduction axes. TeError for anything else, and for a repeated axis."""
+    """One or several reduction axes; for an empty list an axis of a single value. TeError for anything else, and for a
+    repeated axis."""
     axes = _as_items(axis)
-    if not axes or not all(isinstance(each, IterVar) and each.kind == "reduce" for each in axes):
+    if not axes:
+        return (reduce_axis((0, 1)),)
+    if not all(isinstance(each, IterVar) and each.kind == "reduce" for each in axes):
         raise TeError(f"{name}: axis {axis!r}, expected what te.reduce_axis gives")
     if len(set(axes)) < len(axes):
         raise TeError(f"{name}: an axis is given twice")
@@ -512,7 +522,7 @@ def compute(
         for n, extent in zip(names, extents, strict=True)
     )
     result = fcompute(*(a.var for a in axis))
-    body = tuple(as_expr(value) for value in _as_items(result))
+    body = tuple(map(_as_element, _as_items(result)))
     if not body:
         raise TeError(f"compute {name}: no value")
     reduced = _reduce_axes(body, name)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...core.arrays import plain_array
+from ...core.arrays import plain_array, with_elements_of
 from ...core.dtypes import dtype_of_numpy, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
 from ...core.sizes import byte_count, check_shape
@@ -49,8 +49,8 @@ class NDArray(ABC):
 
     @abstractmethod
     def copyfrom(self, source: Any) -> NDArray:
-        """Copies the elements of an array of the same shape, on any device. Raises ArgumentError if the shapes
-        differ.
+        """Copies the elements of an array of the same shape, on any device; to bfloat16, uint16 are bits. Raises
+        ArgumentError if the shapes differ.
         """
 
     @abstractmethod
@@ -130,7 +130,7 @@ class HostArray(NDArray):
         return self._data.copy()
 
     def copyfrom(self, source: Any) -> NDArray:
-        values = _values(source)
+        values = with_elements_of(_values(source), self._data.dtype)
         _check_shape(values.shape, self.shape)
         self._data[...] = values
         return self
@@ -192,7 +192,7 @@ class DeviceArray(NDArray):
                 driver = self.device.driver
                 driver.copy(self.device.index, self.address, source.address, self.nbytes, self._stream)
         elif self._layout.size:
-            values = np.ascontiguousarray(_values(source), self._layout.dtype)
+            values = np.ascontiguousarray(with_elements_of(_values(source), self._layout.dtype), self._layout.dtype)
             with self._make_current():
                 self.device.driver.copy_in(self.device.index, self.address, values, self._stream)
         return self

@@ -18,6 +18,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
+from ...core.cpu import features_of_named
 from ...core.errors import IncompleteCodeError, LinkError, StepwellError
 from ...core.processors import available_processors
 from ...core.target import Target
@@ -88,7 +89,7 @@ class Processor:
         """The processor of a compilation target: the host's, except for the options of the target."""
         host = Processor.host()
         cpu = target.mcpu or host.cpu
-        features = target.mattr if target.mcpu else (host.features, *target.mattr)
+        features = features_of_named(target) if target.mcpu else (host.features, *target.mattr)
         return Processor(cpu, ",".join(features), target.debug > 0, target.debug < 2)
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...core.arrays import is_masked_array
+from ...core.arrays import is_masked_array, with_elements_of
 from ...core.dtypes import DType, dtype_of_numpy, int_range, nearest_float, numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError, StepwellError
 from .dlpack import from_dlpack
@@ -210,7 +210,7 @@ class _BufferPack:
 
     def __call__(self, value: Any, slots: list[int]) -> Array:
         array = value if type(value) is np.ndarray else self._convert(value)
-        if array.dtype != self._dtype:
+        if array.dtype != self._dtype and (array := with_elements_of(array, self._dtype)).dtype != self._dtype:
             self._fail(f"elements of type {self._parameter.dtype}", str(array.dtype))
         shape = array.shape
         if self._static:

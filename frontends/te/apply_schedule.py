@@ -15,6 +15,7 @@ from ...analysis.scopes import ancestors, depends_on, reads_of, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, ForOp, Mixed
+from ...dialects.tir.base import memref_type
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, Var
@@ -60,7 +61,7 @@ def apply_schedule(
         if isinstance(op, ComputeOp):
             blocks_of[stage_of[op]] = blocks[:count]
         elif isinstance(op, ScanOp):
-            blocks_of |= _blocks_of_steps(schedule, op, [b for b in blocks[:count] if _is_in_scan(sch, b)])
+            blocks_of |= _blocks_of_steps(stage_of, op, [b for b in blocks[:count] if _is_in_scan(sch, b)])
         del blocks[:count]
     return _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of}).run()
 
@@ -91,14 +92,24 @@ def _num_blocks(sch: TirSchedule, op: Operation, blocks: Sequence[BlockRV]) -> i
     return first + sum(1 for _ in takewhile(lambda loop: loop is loops[first], loops[first:]))
 
 
-def _blocks_of_steps(schedule: Schedule, scan: ScanOp, blocks: Sequence[BlockRV]) -> dict[Stage, list[BlockRV]]:
-    """The blocks of each stage of a scan. blocks: those of its time loop, in order."""
+def _blocks_of_steps(
+    stages: Mapping[Operation, Stage], scan: ScanOp, blocks: Sequence[BlockRV]
+) -> dict[Stage, list[BlockRV]]:
+    """The blocks of each stage of a scan. stages: those of operations.  blocks: those of its time loop, in order.
+
+    UnsupportedError for a cache of which one time step computes several rows.
+    """
     left = list(blocks)
     found: dict[Stage, list[BlockRV]] = {}
     for step, (origin, _) in zip(scan.steps, scan.origins, strict=True):
         count = 1 if isinstance(step.body[0], Reduce) else step.num_outputs
-        if origin in schedule:
-            found[schedule[origin]] = left[:count]
+        if origin in stages:
+            stage = stages[origin]
+            if stage in found:
+                raise UnsupportedError(
+                    f"stage {stage.name} of scan {scan.name}: one time step reads several rows of it"
+                )
+            found[stage] = left[:count]
         del left[:count]
     return found
 
@@ -114,7 +125,8 @@ class _Application:
     blocks: the blocks of each stage, producers before consumers; several for several tensors in one loop nest. loops:
     the loop of each axis, by stage.  leaves: the axes of a stage that are loops, outermost first. inits: the loops
     around hoisted inits, with their axes.  tensorized_inits: the loop of each init to tensorize.  buffers: the names of
-    buffers whose scope was set. named: the axes that carry attributes or an attached stage.
+    buffers whose scope was set. tiles: the extents of the elements that a stage computes in the loop it is computed at.
+    named: the axes that carry attributes or an attached stage.
     """
 
     def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
@@ -125,6 +137,7 @@ class _Application:
         self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
         self.tensorized_inits: dict[Stage, LoopRV] = {}
         self.buffers: dict[tuple[BlockRV, int], str] = {}
+        self.tiles: dict[Stage, list[Mixed]] = {}
         self.threads = _Threads(blocks)
         self.named = {stage: {*stage.attributes} for stage in blocks}
         for stage in blocks:
@@ -145,6 +158,7 @@ class _Application:
                         self.sch.compute_inline(block)
         for stage in reversed(placed):
             self._place(stage)
+        self._divide_into_tiles()
         for stage in placed:
             if stage.tensorization is None:
                 self._hoist_init(stage)
@@ -217,7 +231,8 @@ class _Application:
         for relation in stage.relations:
             with _stage_in_errors(stage, relation.where):
                 leaves = self._relate(loops, leaves, relation)
-        self.leaves[stage] = leaves = self._drop_unit_loops(stage, loops, leaves)
+        leaves = self._drop_unit_loops(stage, loops, leaves)
+        self.leaves[stage] = leaves = self._move_virtual_threads(stage, loops, leaves)
         self._name_loops(stage)
         for axis in leaves:
             loops[axis] = self._bind(stage, axis, loops[axis])
@@ -249,6 +264,28 @@ class _Application:
             left.remove(axis)
         return left
 
+    def _move_virtual_threads(
+        self, stage: Stage, loops: Mapping[IterVar, LoopRV], leaves: Sequence[IterVar]
+    ) -> list[IterVar]:
+        """Moves the loops of virtual threads around those of threads: these share the memory of a block, of which each
+        virtual thread has its own. Loops stay where another stage is computed between them.
+        """
+        tags = {axis: thread.thread_tag for axis in leaves if (thread := _thread_of(stage, axis)) is not None}
+        bound = [axis for axis in leaves if axis in tags]
+        moved = sorted(bound, key=lambda axis: tags[axis].startswith("threadIdx"))
+        last = max((n for n, axis in enumerate(leaves) if axis in tags), default=0)
+        used = [leaves.index(axis) for axis in self._axes_computed_at(stage) if axis in leaves]
+        if moved == bound or any(n < last for n in used):
+            return [*leaves]
+        self.sch.reorder(*(loops[axis] for axis in moved))
+        order = iter(moved)
+        return [next(order) if axis in tags else axis for axis in leaves]
+
+    def _axes_computed_at(self, stage: Stage) -> list[IterVar]:
+        """The axes of a stage at which other stages are computed."""
+        places = [other.attachment for other in self.blocks if other.attachment is not None]
+        return [place.axis for place in places if place.stage is stage and place.axis is not None]
+
     def _extent(self, loop: LoopRV) -> Mixed:
         return self._op(loop).mixed_bounds[1]
 
@@ -260,13 +297,16 @@ class _Application:
         assert parent is not None
         assert axis is not None
         what = f"stage {stage.name} is computed at axis {axis.var.name} of stage {parent.name} ({attachment.where})"
-        if parent not in self.loops:
+        if axis in parent.threads:
+            loop = self._loop_of_reading_threads(stage, what)
+        elif parent not in self.loops:
             why = "is inlined" if _is_inlined(parent) else "does not come after it"
             raise TeError(f"{what}, which {why}")
-        axis = parent.innermost(axis)
-        if axis not in parent.leaf_iter_vars:
-            raise TeError(f"{what}, which was fused with loops in it since")
-        loop = self.loops[parent][axis]
+        else:
+            axis = parent.innermost(axis)
+            if axis not in parent.leaf_iter_vars:
+                raise TeError(f"{what}, which was fused with loops in it since")
+            loop = self.loops[parent][axis]
         block = self._block_to_attach(stage, loop, what)
         keeps_all = bool(stage.relations or self.named[stage])
         with _stage_in_errors(stage, attachment.where):
@@ -275,13 +315,33 @@ class _Application:
         around = self.sch.get_loops(block)
         own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
         if keeps_all:
-            return dict(zip(axes, own, strict=True))
+            loops = dict(zip(axes, self._own(stage, own), strict=True))
+            self.tiles[stage] = [self._extent(loops[each]) for each in axes if each.kind == "spatial"]
+            return loops
         bindings = self._own(stage, [axis_op.binding for axis_op in self._block(block).axes])
         kept_loops: dict[IterVar, LoopRV] = {}
         for new, binding in zip(axes, bindings, strict=True):
             if own and depends_on([binding], self._op(own[0]).variable):
                 kept_loops[new] = own.pop(0)
+        self.tiles[stage] = [
+            self._extent(kept_loops[each]) if each in kept_loops else 1 for each in axes if each.kind == "spatial"
+        ]
         return kept_loops
+
+    def _loop_of_reading_threads(self, stage: Stage, what: str) -> LoopRV:
+        """The innermost loop over threads around the only block that reads the results of a stage."""
+        written = {buffer for block in self.blocks[stage] for buffer in writes_of(self._block(block))}
+        readers = [
+            block
+            for other, blocks in self.blocks.items()
+            if other is not stage
+            for block in blocks
+            if written & set(reads_of(self._block(block)))
+        ]
+        around = [loop for block in readers for loop in self.sch.get_loops(block) if self._op(loop).thread is not None]
+        if len(readers) != 1 or not around:
+            raise UnsupportedError(f"{what}: {len(readers)} blocks read it, expected one in a loop over threads")
+        return around[-1]
 
     def _set_default_scope(self, stage: Stage, block: BlockRV, loop: LoopRV) -> None:
         """Puts the results of a stage without a scope into the memory of those who run a loop: a thread or a block of
@@ -395,6 +455,49 @@ class _Application:
         if not inside:
             raise TeError(f"stage {stage.name}: the init has no loop of tensorized axis {tensorization.axis.var.name}")
         self.tensorized_inits[stage] = inside[0]
+
+    def _divide_into_tiles(self) -> None:
+        """Lays out the results of stages tile by tile, if a tensor intrinsic accesses them by strides that are numbers:
+        a tile has the elements that a stage computes in the loop it is computed at, as all its memory has in TVM.
+        """
+        divided: dict[Stage, None] = {}
+        for stage in self.blocks:
+            if stage.tensorization is not None and stage.tensorization.intrin.has_numbers_as_strides:
+                divided.update(dict.fromkeys(each for each in (*self._read_by(stage), stage) if each in self.tiles))
+        for stage in divided:
+            with _stage_in_errors(stage, "" if stage.attachment is None else stage.attachment.where):
+                for block in self.blocks[stage]:
+                    for n, buffer in enumerate(writes_of(self._block(block))):
+                        self._divide_buffer(block, n, buffer, self.tiles[stage])
+
+    def _read_by(self, stage: Stage) -> list[Stage]:
+        """The stages that compute what a stage reads."""
+        read = set(reads_of(self._block(self.blocks[stage][0])))
+        return [
+            other
+            for other, blocks in self.blocks.items()
+            if any(buffer in read for block in blocks for buffer in writes_of(self._block(block)))
+        ]
+
+    def _divide_buffer(self, block: BlockRV, index: int, buffer: SSAValue, tile: Sequence[Mixed]) -> None:
+        """Lays out an allocated buffer tile by tile; a buffer of other sizes than those of whole tiles stays."""
+        shape = memref_type(buffer).get_shape()
+        if not isinstance(buffer.owner, AllocBufferOp) or len(shape) != len(tile):
+            return
+        pairs = list(zip(shape, tile, strict=True))
+        if any(not isinstance(part, int) or whole < 1 or whole % part for whole, part in pairs):
+            return
+        divided = {n: part for n, (whole, part) in enumerate(pairs) if isinstance(part, int) and part != whole}
+        if not divided:
+            return
+
+        def tiles(*indices: Any) -> list[Any]:
+            inside = [i % divided[n] if n in divided else i for n, i in enumerate(indices)]
+            return [*(indices[n] // part for n, part in divided.items()), *inside]
+
+        name = buffer_name(buffer)
+        self.sch.transform_layout(block, ("write", index), tiles)
+        self._rename_buffer(block, index, name)
 
     def _tensorize(self, stage: Stage, tensorization: Tensorization) -> None:
         """Computes the tensorized loop by the intrinsic; in reduction loops by the calls for init and update."""

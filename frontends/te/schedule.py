@@ -6,12 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar, Range
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, binary_expr
-from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, topological_order
+from ...expressions.scan import ScanOp
+from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
 from .stage import Fuse, Split, Stage
-from .staging import computes_of_scan, copy_operation, outputs, split_cache_write, split_reduction, substitute_inputs
+from .staging import (
+    computes_of_scan,
+    copy_operation,
+    outputs,
+    rebuild_scan,
+    split_cache_write,
+    split_reduction,
+    substitute_inputs,
+)
 
 
 def create_schedule(ops: Operation | Tensor | Sequence[Operation | Tensor]) -> Schedule:
@@ -44,7 +54,8 @@ class Schedule:
         self._stage_of: dict[Operation, Stage] = {}
         for op in operations:
             scan = Stage(self, op, is_output=op in outputs)
-            for step in computes_of_scan(op):
+            states = [state.op for state in op.state] if isinstance(op, ScanOp) else []
+            for step in (*states, *computes_of_scan(op)):
                 self.stages.append(Stage(self, step, scan=scan))
                 self._stage_of[step] = self.stages[-1]
             self.stages.append(scan)
@@ -119,15 +130,13 @@ class Schedule:
         source = self[tensor]
         stages = [self[reader] for reader in _listed(readers)]
         tensor = self.current(tensor)
-        for stage in (source, *stages):
-            stage.require_no_scan("cache_read")
         for stage in stages:
             if tensor not in map(self.current, stage.op.input_tensors):
                 raise TeError(f"cache_read: {stage.name} does not read {tensor.name}")
         cached = copy_operation(tensor, f"{tensor.name}.{scope}")
         for stage in stages:
             self._replace(stage, substitute_inputs(stage.op, lambda t: cached if self.current(t) == tensor else t))
-        self._add(cached.op, self.stages.index(source) + 1).set_scope(scope)
+        self._add(cached.op, self.stages.index(source) + 1, source.scan).set_scope(scope)
         return cached
 
     def cache_write(self, tensor: Any, scope: str) -> Any:
@@ -144,7 +153,7 @@ class Schedule:
         cache, copy = split_cache_write(op, f"{op.name}.{scope}")
         self._replace(stage, copy)
         stage.reset(copy)
-        self._add(cache, self.stages.index(stage)).set_scope(scope)
+        self._add(cache, self.stages.index(stage), stage.scan).set_scope(scope)
         caches = [cache.output(t.value_index) for t in group]
         return caches if isinstance(tensor, list | tuple) else caches[0]
 
@@ -160,19 +169,21 @@ class Schedule:
         if `axis` is not a reduction loop, or if loops other than reduction loops have already been transformed.
         """
         stage = self[tensor]
-        stage.require_no_scan("rfactor")
         op = stage.op
         if not isinstance(op, ComputeOp) or not isinstance(op.body[0], Reduce):
             raise TeError(f"rfactor: {op.name} is no reduction")
         stage.position(axis)
         if axis.kind != "reduce":
             raise TeError(f"rfactor: axis {axis.var.name} of {op.name} is not reduced along")
-        if any(other not in stage.leaf_iter_vars for other in op.axis) or stage.attributes:
+        spatial = [other for other in stage.axes if other.kind == "spatial"]
+        if any(other not in stage.leaf_iter_vars for other in spatial) or stage.attributes:
             raise TeError(f"rfactor: in stage {op.name} other loops than those reduced along were changed before it")
         rank = len(op.axis)
         position = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
         if not 0 <= position <= rank:
             raise TeError(f"rfactor: dimension {factor_axis}, expected one from 0 to {rank}")
+        if stage.scan is not None:
+            position = max(position, 1)  # the time is the first dimension
         leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
         extents = axis_extents(stage)
         new_axes = {leaf: _reduce_axis(leaf, extents[leaf]) for leaf in leaves}
@@ -182,7 +193,7 @@ class Schedule:
         partial, final = split_reduction(op, new_axes[axis], rest, variables, conditions, position)
         self._replace(stage, final)
         stage.reset(final)
-        self._add(partial, self.stages.index(stage))
+        self._add(partial, self.stages.index(stage), stage.scan)
         tensors = outputs(partial)
         return tensors[0] if len(tensors) == 1 else tensors
 
@@ -191,7 +202,6 @@ class Schedule:
     def _require_untransformed(self, tensor: Tensor, action: str) -> tuple[Stage, ComputeOp]:
         stage = self[tensor]
         stage.require_computed(action)
-        stage.require_no_scan(action)
         if stage.relations or stage.attributes:
             raise TeError(f"{action}: the loops of stage {stage.name} were changed before it")
         return stage, stage.op
@@ -200,23 +210,41 @@ class Schedule:
         stage.op = op
         self._stage_of[op] = stage
 
-    def _add(self, op: Operation, position: int) -> Stage:
-        stage = Stage(self, op)
+    def _add(self, op: Operation, position: int, scan: Stage | None = None) -> Stage:
+        stage = Stage(self, op, scan=scan)
         self.stages.insert(position, stage)
         self._stage_of[op] = stage
         return stage
 
     def resolved_operations(self) -> dict[Stage, Operation]:
-        """The operation of each stage outside of scans, with its inputs replaced by the current tensors of their
-        stages."""
+        """The operation of each stage, with its inputs replaced by the current tensors of their stages."""
         operations: dict[Stage, Operation] = {}
 
         def tensor_of(tensor: Tensor) -> Tensor:
             return operations[self[tensor]].output(tensor.value_index)
 
-        for stage in (each for each in self.stages if each.scan is None):
-            operations[stage] = substitute_inputs(stage.op, tensor_of)
+        for stage in self.stages:
+            if isinstance(stage.op, ScanOp) and self._has_changed(stage):
+                operations[stage] = rebuild_scan(stage.op, tensor_of)
+            elif stage.scan is None or self._has_changed(stage.scan):
+                operations[stage] = substitute_inputs(stage.op, tensor_of)
+            else:
+                operations[stage] = stage.op
         return operations
+
+    def _has_changed(self, scan: Stage) -> bool:
+        """Whether caches or `rfactor` have changed the computes of a scan. UnsupportedError if they have, and a compute
+        has no stage."""
+        inside = [stage for stage in self.stages if stage.scan is scan]
+        origins = [stage.origin_op for stage in inside if not isinstance(stage.op, PlaceholderOp)]
+        if all(stage.op is stage.origin_op for stage in inside) and len(origins) == len(computes_of_scan(scan.op)):
+            return False
+        if scan.op is not scan.origin_op:
+            raise UnsupportedError(f"scan {scan.name}: it reads a cache and has caches, expected one of both")
+        for origin, _ in scan.op.origins:
+            if origin not in self._stage_of:
+                raise UnsupportedError(f"scan {scan.name}: several rows of {origin.name} are read, expected no caches")
+        return True
 
 
 @dataclass(frozen=True)

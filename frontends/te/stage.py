@@ -11,13 +11,14 @@ from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError, user_frame
 from ...expressions.expr import IntImm, PrimExpr, Var, as_condition
+from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 
 if TYPE_CHECKING:
     from .schedule import Schedule
     from .tensor_intrin import TensorIntrin
 
-UNSUPPORTED_STAGE_METHODS = frozenset(("env_threads", "rolling_buffer", "transform_layout"))
+UNSUPPORTED_STAGE_METHODS = frozenset(("rolling_buffer", "transform_layout"))
 """Methods of TVM's stages that are not supported yet."""
 
 
@@ -103,6 +104,7 @@ class Stage:
     op: the current operation, after caches and `rfactor`.  leaf_iter_vars: its loops, outermost first.  relations: the
     loop transformations, in order.  attachment: where the stage is computed, None for the top level of the function.
     scan: the stage of the scan, of whose time steps this stage computes a row each; None for other stages.
+    threads: the thread axes of the time steps of a scan.
     """
 
     def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False, scan: Stage | None = None):
@@ -111,6 +113,7 @@ class Stage:
         self.origin_op = op
         self.is_output = is_output
         self.attachment: Attachment | None = None
+        self.threads: tuple[IterVar, ...] = ()
         self.steps: list[BlockStep] = []
         self.store_predicate: tuple[PrimExpr, str] | None = None
         self.reset(op)
@@ -129,11 +132,6 @@ class Stage:
         if not isinstance(self.op, ComputeOp):
             return []
         return [*self.op.axis[0 if self.scan is None else 1 :], *self.op.reduce_axis]
-
-    def require_no_scan(self, action: str) -> None:
-        """UnsupportedError for a stage of a scan."""
-        if self.scan is not None:
-            raise UnsupportedError(f"{action}: stage {self.name} of scan {self.scan.name} is not supported yet")
 
     @property
     def name(self) -> str:
@@ -247,6 +245,15 @@ class Stage:
             raise TeError(f"prefetch: {tensor.name} is not read by stage {self.name}")
         self._attributes(var).annotations[f"prefetch_{tensor.name}"] = index(offset)
 
+    def env_threads(self, threads: Sequence[IterVar]) -> None:
+        """States the thread axes to which the computes of a scan are bound. Each time step has kernels of its own; a
+        stage computed at one of these axes is computed in each step, by each thread that reads it. TeError unless the
+        stage is that of a `te.scan`.
+        """
+        if not isinstance(self.op, ScanOp):
+            raise TeError(f"env_threads: {self.name} is no te.scan")
+        self.threads = tuple(threads)
+
     def position(self, axis: IterVar) -> int:
         """The index of an axis among the loops, outermost first. TeError if the axis is not a loop of this stage."""
         if axis not in self.leaf_iter_vars:
@@ -276,6 +283,8 @@ class Stage:
 
     def loop(self, scope: IterVar) -> IterVar:
         """The loop of `scope`: the loop bound to a thread axis, or the axis itself."""
+        if scope in self.threads:
+            return scope
         if scope.kind == "thread":
             for axis in self.leaf_iter_vars:
                 if axis in self.attributes and self.attributes[axis].thread is scope:
@@ -315,8 +324,7 @@ class Stage:
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Aligns the stride of a dimension to `factor * n + offset` elements. axis: one of `op.axis`."""
-        self.require_no_scan("storage_align")
-        axes = self.op.axis if isinstance(self.op, ComputeOp) else ()
+        axes = [each for each in self.axes if each.kind == "spatial"]
         if axis not in axes:
             raise TeError(f"storage_align: axis {axis.var.name}, expected one of op.axis of stage {self.name}")
         dimension = axes.index(axis)

@@ -10,7 +10,7 @@ from ...expressions.axes import IterVar, Range
 from ...expressions.expr import And, IfThenElse, IntImm, PrimExpr, Var
 from ...expressions.extern import ExternOp
 from ...expressions.rewrite import Substitution, TensorMap
-from ...expressions.scan import ScanOp
+from ...expressions.scan import ScanOp, scan
 from ...expressions.tensor import ComputeOp, Operation, Reduce, Tensor, compute, reductions
 
 
@@ -45,6 +45,20 @@ def _scan_through(op: ScanOp, tensors: TensorMap) -> ScanOp:
         steps[step] = replace(step, body=Substitution({}, new_tensor).body(step.body))
     rows = tuple(map(new_tensor, op.rows))
     return replace(op, init=tuple(map(tensors, op.init)), steps=tuple(steps.values()), rows=rows)
+
+
+def rebuild_scan(op: ScanOp, tensors: TensorMap) -> ScanOp:
+    """The scan whose computes are the images, under `tensors`, of those that it had with the time axis."""
+    origins = dict(zip(op.steps, op.origins, strict=True))
+
+    def update(row: Tensor) -> Tensor:
+        (origin, _) = next(origin for step, origin in origins.items() if step is row.op)
+        return tensors(origin.output(row.value_index))
+
+    init, updates = [*map(tensors, op.init)], [*map(update, op.rows)]
+    made = scan(init, updates, op.state, name=op.name, tag=op.tag, attrs=op.attrs)
+    new: ScanOp = (made[0] if len(updates) > 1 else made).op
+    return replace(new, location=op.location)
 
 
 def computes_of_scan(op: Operation) -> list[ComputeOp]:

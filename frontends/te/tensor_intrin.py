@@ -53,6 +53,11 @@ class TensorIntrin:
     reduce_init: tuple[ExternCall, ...] | None
     reduce_update: tuple[ExternCall, ...] | None
 
+    @property
+    def has_numbers_as_strides(self) -> bool:
+        """Whether a buffer has a stride that is a number, other than that of the last dimension."""
+        return any(isinstance(stride, IntImm) for buffer in self.buffers for stride in buffer.strides[:-1])
+
     def register(self) -> tuple[str, str | None, str | None]:
         """Registers the intrinsic for `stepwell.Schedule.tensorize`: the names for the whole computation, for the init
         of a reduction, and for the reduction on top of earlier values; None where it has no calls.

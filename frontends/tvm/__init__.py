@@ -70,6 +70,7 @@ from .relax import relax_to_pyfunc_converter as relax_to_pyfunc_converter
 from .runtime import DataType, DataTypeCode, Object, convert
 from .runtime import Module as Module
 from .te import *  # noqa: F403
+from .tir import Select as select
 from .tir import ir_builder
 from .tir.functions import call_intrin, call_pure_intrin
 from .version import __version__
@@ -132,6 +133,7 @@ __all__ = [
     "s_tir",
     "schedule",
     "script",
+    "select",
     "stmt",
     "support",
     "target",

@@ -107,7 +107,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "make": "use the nodes of tvm.tir",
         "ScheduleOps": "tvm.lower",
         "register_object": "there are no objects of C++, expected a class of Python",
-        "select": "tvm.if_then_else, or tvm.tir.Select",
     },
     "tvm.target": {
         "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",

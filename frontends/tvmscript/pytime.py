@@ -14,6 +14,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from ...core.diagnostics import Span
+from ...expressions.expr import FloatImm, IntImm
 from .budget import Budget
 from .values import (
     Deferred,
@@ -280,7 +281,13 @@ def call_builtin(name: str, args: Sequence[Value], keywords: Mapping[str, Value]
 
 
 def to_script_value(value: Any) -> Value:
-    """A caller's value as the front end represents it: words for vocabulary members, Python numbers for numpy's."""
+    """A caller's value as the front end represents it: words for vocabulary members, Python numbers for numpy's and for
+    literals of tensor expressions, whose other data types than int32 are kept (`tir.const(0, "int8")`).
+    """
+    if isinstance(value, IntImm) and value.dtype == "int32":
+        return value.value
+    if isinstance(value, IntImm | FloatImm):
+        return Deferred(lambda context, span: context.locate(span).const(value.value, value.data_type))
     if value is range:
         return Word("python", "range")
     if isinstance(value, TypeVar):

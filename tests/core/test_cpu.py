@@ -81,3 +81,8 @@ def test_caches_are_those_of_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             (folder / name).write_text(f"{text}\n")
     monkeypatch.setattr(cpu, "_CACHES", tmp_path)
     assert cpu._cache_sizes() == {"l1_bytes": 48 * 1024, "l2_bytes": 2 * 1024**2}
+
+
+def test_a_processor_that_llvm_does_not_know_is_reported_and_ignored(capfd: pytest.CaptureFixture[str]) -> None:
+    assert not cpu_of(Target(mcpu="no-such-processor")).fma
+    assert "'no-such-processor' is not a recognized processor" in capfd.readouterr().err

@@ -198,19 +198,18 @@ class _Nest:
 
     def _distance(self, op: LoadOp | StoreOp, variable: SSAValue) -> int:
         """The distance in memory between the elements of two iterations of a loop."""
-        total = 0
-        strides = Layouts(self.builder).strides(op.buffer)
-        for index, stride in zip(op.indices, strides, strict=True):
-            lin = self.analyzer.exact(index)
-            step = lin.terms.get(variable, 0)
-            if variable in (lin - Lin.of(variable, step)).leaves():
-                raise self._error(f"index {lin} of {buffer_name(op.buffer)}, expected rows in order")
-            if step:
-                number = constant_int(stride)
-                if number is None:
-                    raise self._error(f"the rows of {buffer_name(op.buffer)} have no constant distance in memory")
-                total += step * number
-        return total
+        position = Lin(0)
+        for index, stride in zip(op.indices, Layouts(self.builder).strides(op.buffer), strict=True):
+            lin, number = self.analyzer.exact(index), constant_int(stride)
+            if number is not None:
+                position = position + lin * number
+            elif variable in lin.leaves():
+                raise self._error(f"the rows of {buffer_name(op.buffer)} have no constant distance in memory")
+        position = self.analyzer.combine(position)
+        step = position.terms.get(variable, 0)
+        if variable in (position - Lin.of(variable, step)).leaves():
+            raise self._error(f"element {position} of {buffer_name(op.buffer)}, expected rows in order")
+        return step
 
     def _export(self, lin: Lin) -> SSAValue:
         return export(self.analyzer, lin, self.builder, i32)

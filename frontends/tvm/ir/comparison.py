@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Block
 
 from ....core.errors import ArgumentError, StepwellError
+from ....dialects.attributes import SCHEDULED
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
@@ -142,6 +143,7 @@ def _module_form(mod: Module) -> list[str]:
     for name in sorted(mod):
         copy = Module.__getitem__(mod, name).op.clone()
         for op in copy.walk():
+            op.attributes.pop(SCHEDULED, None)  # no part of the program: tells whether a schedule has changed it
             for key in _NAMES:
                 if key in op.properties:
                     op.properties[key] = StringAttr("")

@@ -297,6 +297,7 @@ def _config_of_text(text: str) -> Mapping[str, Any]:
         name, equals, value = word.lstrip("-").partition("=")
         if not word.startswith("-") or not name:
             raise OptionError(f"target {text!r}: {word!r}, expected -name=value")
+        name = "mtriple" if name == "target" else name  # until v0.6
         if name in config:
             raise OptionError(f"target {text!r}: {name} is given twice")
         config[name] = value if equals else _bare_value(name, rest)
@@ -309,7 +310,7 @@ def _bare_value(name: str, rest: Any) -> str:
 
 
 _VALUED = (
-    "mtriple", "mcpu", "mattr", "model", "device", "arch", "target", "libs", "num-cores", "opt-level", "vector-width",
+    "mtriple", "mcpu", "mattr", "model", "device", "arch", "libs", "num-cores", "opt-level", "vector-width",
     "max_num_threads", "max_threads_per_block", "max_shared_memory_per_block", "registers_per_block",
     "thread_warp_size",
 )  # fmt: skip

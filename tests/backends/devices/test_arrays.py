@@ -199,6 +199,12 @@ def test_copies_check_shapes(device: Device) -> None:
         nd.empty((2,), "float32", device)[0] = 1
 
 
+@pytest.mark.parametrize("name", ["cpu", "cuda_emulated"])
+def test_bits_of_bfloat16_are_copied_as_numbers_of_numpy(name: str) -> None:
+    new = nd.empty((2,), "bfloat16", Device(name)).copyfrom(np.array([0x3F80, 0x4000], np.uint16))
+    np.testing.assert_array_equal(new.numpy(), np.array([1, 2], ml_dtypes.bfloat16))
+
+
 def test_targets_name_devices() -> None:
     assert stepwell.device("cuda -arch=sm_90", 1) == stepwell.cuda(1)
     assert stepwell.device("cuda-emulated") == stepwell.cuda_emulated()

@@ -313,7 +313,10 @@ def test_arrays_of_special_types(compile_text, kind: str, dtype) -> None:
     lib(a, b)
     np.testing.assert_array_equal(a, b)
     with pytest.raises(ArgumentError, match="expected elements of type"):
-        lib(np.zeros(3, np.uint16 if kind != "i1" else np.uint8), b)
+        lib(np.zeros(3, np.int16 if kind != "i1" else np.uint8), b)
+    if kind == "bf16":  # the bits, as numbers of numpy
+        lib(np.array([0x3F80, 0x4000, 0], np.uint16), b.view(np.uint16))
+        np.testing.assert_array_equal(b, np.array([1, 2, 0], dtype))
 
 
 def test_subclasses_of_arrays_are_taken_as_arrays(add) -> None:

@@ -23,3 +23,24 @@ def test_axes_are_the_same_in_python_if_they_are_one() -> None:
     assert {k: 1, other: 2} == {k: 1, other: 2}
     assert k in [other, k]
     assert k not in [other]
+
+
+def test_a_reduction_over_no_axis_has_one_value() -> None:
+    a = te.placeholder((4,), name="A")
+    rows = [
+        te.compute((4,), lambda i: te.sum(a[i] * 2.0, axis=[])),
+        te.compute((4,), lambda i: te.max(a[i], axis=[], where=i > 1)),
+        te.compute((4,), lambda i: te.sum(a[i], axis=(), init=10.0)),
+    ]
+    x = np.arange(4, dtype="float32")
+    results = [np.empty(4, "float32") for _ in rows]
+    build(te.create_prim_func([a, *rows]))(x, *results)
+    lowest = np.finfo("float32").min
+    for result, expected in zip(results, ([0, 2, 4, 6], [lowest, lowest, 2, 3], [10, 11, 12, 13]), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_number_of_numpy_as_an_element_has_its_data_type() -> None:
+    numbers = (0.0, np.float64(0), np.float16(0))
+    dtypes = [te.compute((1,), (lambda number: lambda i: number)(each)).dtype for each in numbers]
+    assert dtypes == ["float32", "float64", "float16"]

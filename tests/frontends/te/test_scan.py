@@ -470,14 +470,78 @@ def test_computes_of_a_scan_have_stages() -> None:
 
 
 def test_the_time_is_no_loop_of_a_stage_in_a_scan() -> None:
-    x, first, second, scan = two_stages()
+    _, _, second, scan = two_stages()
     s = te.create_schedule(scan.op)
     with pytest.raises(TeError, match="axis t is none of the axes of stage second"):
         s[second].split(second.op.axis[0], factor=2)
-    for attempt in (
-        lambda: s.cache_write(first, "local"),
-        lambda: s.cache_read(x, "local", [first]),
-        lambda: s[second].storage_align(second.op.axis[1], 8, 0),
-    ):
-        with pytest.raises(UnsupportedError, match="of scan scan is not supported yet"):
-            attempt()
+    with pytest.raises(TeError, match=r"storage_align: axis t, expected one of op\.axis"):
+        s[second].storage_align(second.op.axis[0], 8, 0)
+
+
+def products() -> tuple[te.Tensor, te.Tensor, te.Tensor, te.Tensor]:
+    """A scan of products: the weight, the state, the product, and the scan."""
+    weight, state = te.placeholder((8, 8), name="W"), te.placeholder((5, 8), name="S")
+    k = te.reduce_axis((0, 8), "k")
+    init = te.compute((1, 8), lambda _, i: 1.0, name="init")
+    product = te.compute((5, 8), lambda t, i: te.sum(state[t - 1, k] * weight[i, k], axis=k), name="product")
+    return weight, state, product, te.scan(init, product, state)
+
+
+def check_products(s: te.Schedule, weight: te.Tensor, scan: te.Tensor, target: str = "llvm") -> str:
+    """Asserts the results of a schedule; returns the program."""
+    w = values(8, 8)
+    rows = [np.ones(8, "float32")]
+    for _ in range(4):
+        rows.append(w @ rows[-1])
+    sch, result = te.apply_schedule(s, [weight, scan]), np.zeros((5, 8), "float32")
+    build(sch.mod, target)(w, result)
+    np.testing.assert_allclose(result, rows, rtol=1e-5, atol=1e-6)
+    return sch.mod.script()
+
+
+def test_states_and_computes_of_a_scan_have_caches() -> None:
+    weight, state, product, scan = products()
+    s = te.create_schedule(scan.op)
+    shared = s.cache_read(state, "global", [product])
+    local = s.cache_read(shared, "local", [product])
+    weights = s.cache_read(weight, "local", [product])
+    written = s.cache_write(product, "local")
+    k_o, _ = s[written].split(written.op.reduce_axis[0], nparts=2)
+    partial = s.rfactor(written, k_o)
+    s[written].compute_at(s[product], product.op.axis[1])
+    s[partial].compute_at(s[written], s[written].op.reduce_axis[0])
+    s[weights].compute_at(s[partial], partial.op.axis[2])
+    s[local].compute_at(s[partial], partial.op.axis[2])
+    s[shared].vectorize(shared.op.axis[1])
+    text = check_products(s, weight, scan)
+    for name in ("S_global", "S_global_local", "W_local", "product_local_rf"):
+        assert f'T.block("{name}' in text
+
+
+def test_weights_of_a_scan_are_read_by_its_threads() -> None:
+    weight, state, product, scan = products()
+    s = te.create_schedule(scan.op)
+    blocks, threads = te.thread_axis("blockIdx.x"), te.thread_axis("threadIdx.x")
+    s[scan].env_threads([blocks, threads])
+    shared, weights = s.cache_read(state, "shared", [product]), s.cache_read(weight, "local", [product])
+    outer, inner = s[product].split(product.op.axis[1], factor=4)
+    s[product].bind(outer, blocks)
+    s[product].bind(inner, threads)
+    s[weights].compute_at(s[scan], threads)
+    s[shared].compute_at(s[product], outer)
+    each, _ = s[shared].split(shared.op.axis[1], nparts=4)
+    s[shared].bind(each, threads)
+    s[scan.op.init[0]].bind(scan.op.init[0].op.axis[1], threads)
+    text = check_products(s, weight, scan, "python")
+    assert text.index('thread="threadIdx.x"') < text.index('T.block("W_local')
+
+
+def test_a_cache_of_several_rows_is_an_error() -> None:
+    state = te.placeholder((5, 8), name="S")
+    init = te.compute((2, 8), lambda _, i: 1.0, name="init")
+    update = te.compute((5, 8), lambda t, i: state[t - 1, i] + state[t - 2, i], name="update")
+    scan = te.scan(init, update, state)
+    s = te.create_schedule(scan.op)
+    s.cache_read(state, "local", [update])
+    with pytest.raises(UnsupportedError, match=r"stage S\.local of scan scan: one time step reads several rows of it"):
+        te.apply_schedule(s, [scan])

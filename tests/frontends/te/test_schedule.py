@@ -809,7 +809,9 @@ def test_a_prefetch_is_an_annotation_that_changes_no_values() -> None:
 
 def test_what_is_not_there_yet_says_so() -> None:
     s = te.create_schedule(D.op)
-    with pytest.raises(UnsupportedError, match="env_threads of a stage is not supported yet"):
+    with pytest.raises(UnsupportedError, match="rolling_buffer of a stage is not supported yet"):
+        s[D].rolling_buffer()
+    with pytest.raises(TeError, match=r"env_threads: D is no te\.scan"):
         s[D].env_threads([te.thread_axis("threadIdx.x")])
     with pytest.raises(AttributeError, match="no attribute 'vectorise'"):
         s[D].vectorise(D.op.axis[0])

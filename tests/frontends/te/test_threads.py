@@ -1,5 +1,6 @@
 """Legacy schedules of GPUs: cooperative copies, virtual threads, guards, on the emulated GPU."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -199,3 +200,29 @@ def test_a_pure_c_function_is_an_expression() -> None:
     x, y = np.arange(4, dtype="float32"), np.zeros(4, "float32")
     build(te.create_prim_func([a, b]))(x, y)
     np.testing.assert_allclose(y, np.cos(x), rtol=1e-6)
+
+
+def test_virtual_threads_in_threads_move_around_them() -> None:
+    a, w = te.placeholder((8, 10), name="A"), te.placeholder((8, 4), name="W")
+    k = te.reduce_axis((0, 4), "k")
+    b = te.compute((8, 10), lambda i, j: te.sum(a[i, j] * w[i, k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    shared, local = s.cache_read(w, "shared", [b]), s.cache_write(b, "local")
+    i_o, i_i = s[b].split(b.op.axis[0], factor=4)
+    j_o, j_i = s[b].split(b.op.axis[1], factor=4)
+    y, x = te.thread_axis("threadIdx.y"), te.thread_axis("threadIdx.x")
+    s[b].bind(i_o, te.thread_axis("blockIdx.x"))
+    s[b].bind(i_i, y)
+    s[b].bind(j_o, te.thread_axis("vthread"))
+    s[b].bind(j_i, x)
+    s[local].compute_at(s[b], j_i)
+    s[shared].compute_at(s[local], local.op.reduce_axis[0])
+    s[shared].bind(shared.op.axis[0], y)
+    sch = te.apply_schedule(s, [a, w, b])
+    tags = re.findall(r"thread=\"([a-zA-Z.]+)\"", sch.mod.script())
+    assert tags[:4] == ["blockIdx.x", "vthread", "threadIdx.y", "threadIdx.x"]
+    rng = np.random.default_rng(2)
+    rows, factors = (rng.integers(-4, 4, shape).astype("float32") for shape in ((8, 10), (8, 4)))
+    got = np.full((8, 10), -1, "float32")
+    build(sch.mod, "python")(rows, factors, got)
+    np.testing.assert_array_equal(got, rows * factors.sum(1, keepdims=True))

@@ -158,6 +158,8 @@ def test_other_kinds_exist_and_are_not_built_for() -> None:
         tvm.build(s, [a, b], "metal")
     with pytest.raises(UnsupportedError, match="no code generator for machine riscv64-linux"):
         tvm.build(s, [a, b], "llvm -mtriple=riscv64-linux")
+    for text in ("llvm -target=riscv64-linux", "llvm -target riscv64-linux"):  # until v0.6
+        assert tvm.target.create(text).mtriple == "riscv64-linux"
 
 
 @pytest.mark.parametrize(
@@ -202,6 +204,13 @@ def test_programs_are_equal_up_to_names() -> None:
     assert not tvm.ir.structural_equal(first, third)
     with pytest.raises(ValueError, match=r"structural equality: .*1\.0.*, expected .*2\.0"):
         tvm.ir.assert_structural_equal(first, third)
+
+
+def test_a_program_is_equal_to_the_text_of_its_schedule() -> None:
+    x = te.placeholder((8,), name="X")
+    sch = tvm.tir.Schedule(te.create_prim_func([x, te.compute((8,), lambda i: x[i] + 1.0, name="Y")]))
+    sch.split(sch.get_loops(sch.get_block("Y"))[0], [2, 4])
+    tvm.ir.assert_structural_equal(sch.mod, tvm.script.from_source(sch.mod.script()))
 
 
 def test_expressions_are_equal_with_the_same_variables() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from stepwell import Module
 from stepwell.core.errors import ParseError
+from stepwell.frontends import te
 from stepwell.frontends.tvmscript.decorators import I, T
 
 N = 16
@@ -102,6 +103,18 @@ def test_numpy_types_and_numbers_are_values() -> None:
 
     assert 'def f(A: T.Buffer((4,), "float32")):' in body(f)
     assert "A[0] = A[1] * T.float32(0.5)" in body(f)
+
+
+def test_literals_of_tensor_expressions_are_numbers() -> None:
+    count, zero, half = te.const(4, "int32"), te.const(0, "int8"), te.const(0.5, "float16")
+
+    @T.prim_func
+    def f(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "float16")):
+        for i in range(count):
+            A[i] = zero
+            B[i] = B[i] * half
+
+    assert body(f)[-3:] == ["for i in range(4):", "A[i] = T.int8(0)", "B[i] = B[i] * T.float16(0.5)"]
 
 
 def test_conditions_known_while_reading_choose() -> None:

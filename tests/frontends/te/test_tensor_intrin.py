@@ -1,0 +1,61 @@
+"""Tensor intrinsics of tensor expressions: calls that compute loops."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stepwell.backends.runtime import register_func
+from stepwell.core.errors import PassError
+from stepwell.frontends import te
+from stepwell.tools.testing.legacy_schedules import run_schedule
+
+ROWS, COLUMNS, TILE = 6, 32, 8
+
+
+def copy_of_a_tile(source_stride: int, copy_stride: int) -> te.TensorIntrin:
+    """The copy of a tile, as a call that receives both as arrays, whose strides are numbers."""
+    x = te.placeholder((ROWS, TILE), name="x")
+    y = te.compute((ROWS, TILE), lambda i, j: x[i, j], name="y")
+    buffers = {
+        tensor: te.decl_buffer(tensor.shape, tensor.dtype, tensor.name, strides=[stride, 1], offset_factor=1)
+        for tensor, stride in ((x, source_stride), (y, copy_stride))
+    }
+    return te.decl_tensor_intrin(
+        y.op, lambda ins, outs: te.call_packed("test.te.copied", ins[0], outs[0]), binds=buffers
+    )
+
+
+def sums_of_copied_tiles(copy_stride: int) -> tuple[Any, Any, Any]:
+    """Sums of rows, tile by tile; a call copies each tile before."""
+    a = te.placeholder((ROWS, COLUMNS), name="A")
+    k = te.reduce_axis((0, COLUMNS), "k")
+    c = te.compute((ROWS,), lambda i: te.sum(a[i, k], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    copy = s.cache_read(a, "global", [c])
+    k_o, k_i = s[c].split(c.op.reduce_axis[0], factor=TILE)
+    s[c].reorder(k_o, c.op.axis[0], k_i)
+    s[copy].compute_at(s[c], k_o)
+    s[copy].tensorize(copy.op.axis[0], copy_of_a_tile(COLUMNS, copy_stride))
+    return s, a, c
+
+
+def test_memory_of_a_tile_has_the_strides_of_the_tile() -> None:
+    strides: list[tuple[int, ...]] = []
+
+    def copied(source: Any, copy: Any) -> None:
+        strides.append(copy.strides)
+        copy[:] = source
+
+    register_func("test.te.copied", copied, override=True)
+    s, a, c = sums_of_copied_tiles(TILE)
+    x = np.arange(ROWS * COLUMNS, dtype="float32").reshape(ROWS, COLUMNS)
+    np.testing.assert_array_equal(run_schedule(te.apply_schedule(s, [a, c]), x, shape=(ROWS,)), x.sum(1))
+    assert strides == [(4 * TILE, 4)] * (COLUMNS // TILE)
+
+
+def test_strides_that_the_memory_of_a_tile_lacks_are_an_error() -> None:
+    s, a, c = sums_of_copied_tiles(TILE + 1)
+    sch = te.apply_schedule(s, [a, c])
+    with pytest.raises(PassError, match=r"strides\[0\] is 8, expected 9"):
+        run_schedule(sch, np.zeros((ROWS, COLUMNS), "float32"), shape=(ROWS,))
