@@ -17,7 +17,7 @@ from ..absent import report_absent
 from ..nd import Device
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, as_module
-from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, transform
+from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, training, transform
 from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
 from .calls import *  # noqa: F403
@@ -147,6 +147,7 @@ __all__ = [
     "get_default_pipeline",
     "get_pipeline",
     "register_pipeline",
+    "training",
     "transform",
     "vm",
 ]
