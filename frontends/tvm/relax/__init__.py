@@ -39,10 +39,10 @@ class Executable:
     def __init__(self, executable: VMExecutable):
         self.executable = executable
 
-    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+    def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **kwargs: Any) -> None:
         """Saves the program for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        OptionError if another kind of file exists at the path, OSError.
+        fcompile, kwargs: of the C compiler, which is not called.  OptionError if another kind of file exists at the path, OSError.
         """
         self.executable.save(file_name)
 

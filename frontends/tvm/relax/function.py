@@ -63,6 +63,12 @@ class Function(Module):
         """Another function of the same module. constants: the arrays of `op`."""
         return Function.from_op(op, constants, self._module)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and self.func.is_structurally_equivalent(other.func)
+
+    def __hash__(self) -> int:
+        return hash((len(self.func.params), str(self.func.result_type)))
+
     @property
     def func(self) -> relax.FuncOp:
         """The operation of the function."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ...absent import report_absent
-from . import loss, optimizer, utils
+from . import loss, optimizer, trainer, utils
+from .setup_trainer import SetupTrainer
+from .trainer import Trainer
 from .utils import AppendLoss
 
 __getattr__ = report_absent("tvm.relax.training")
 
-__all__ = ["AppendLoss", "loss", "optimizer", "utils"]
+__all__ = ["AppendLoss", "SetupTrainer", "Trainer", "loss", "optimizer", "trainer", "utils"]
