@@ -11,6 +11,7 @@ from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.relax import training
 from stepwell.frontends.tvm.relax.training import AppendLoss, loss, optimizer
 from stepwell.frontends.tvm.relax.transform import Gradient
+from stepwell.frontends.tvm.script import ir as I
 from stepwell.frontends.tvm.script import relax as R
 
 RNG = np.random.default_rng(0)
@@ -162,3 +163,80 @@ def test_a_function_with_kernels_has_no_gradient() -> None:
     legal = relax.transform.LegalizeOps()(model)
     with pytest.raises(UnsupportedError, match=r"Gradient: relax.call_tir has no gradient, expected operators"):
         Gradient("main_loss")(legal)
+
+
+@tvm.script.ir_module
+class Backbone:
+    I.module_attrs({"param_num": 2, "state_num": 1})
+
+    @R.function
+    def backbone(
+        x: R.Tensor((2, 3), "float32"),
+        w: R.Tensor((3, 4), "float32"),
+        b: R.Tensor((4,), "float32"),
+        steps: R.Tensor((), "float32"),
+    ):
+        with R.dataflow():
+            y = R.add(R.matmul(x, w), b)
+            more = R.add(steps, R.const(1, "float32"))
+            R.output(y, more)
+        return y, more
+
+
+def test_a_model_is_trained() -> None:
+    setup = training.SetupTrainer(loss.MSELoss("sum"), optimizer.SGD(0.01), [tensor((2, 4)), tensor((2, 4))])
+    mod = setup(Backbone)
+    assert sorted(each for each in mod if "backbone" in each) == ["backbone", "backbone_loss", "backbone_loss_adjoint"]
+    trainer = training.Trainer(mod, machine(mod), tvm.cpu())
+    x, w, b, targets = arrays((2, 3), (3, 4), (4,), (2, 4))
+    trainer.load_params({"w": w, "b": b})
+    np.testing.assert_allclose(trainer.predict(x).numpy(), x @ w + b, rtol=1e-5)
+    for step in range(2):
+        difference = x @ w + b - targets
+        assert trainer.export_states()["steps"].numpy() == step
+        np.testing.assert_allclose(trainer.update([x], targets).numpy(), (difference**2).sum(), rtol=1e-4)
+        w, b = w - 0.02 * x.T @ difference, b - 0.02 * difference.sum(0)
+    for name, expected in (("w", w), ("b", b)):
+        np.testing.assert_allclose(trainer.export_params()[name].numpy(), expected, rtol=1e-4, atol=1e-5)
+    trainer.xaiver_uniform_init_params()
+    assert abs(trainer.export_params()["w"].numpy()).max() <= np.sqrt(6 / 7)
+    with pytest.raises(ArgumentError, match=r"parameters c, expected w, b"):
+        trainer.load_params({"c": b})
+    with pytest.raises(ArgumentError, match=r"2 inputs, expected 1"):
+        trainer.predict(x, x)
+    empty = training.Trainer(mod, None, tvm.cpu(), zero_init_param_state=False)
+    with pytest.raises(ArgumentError, match=r"parameters w, b without values, expected load or init before"):
+        empty.predict(x)
+
+
+def test_a_model_without_numbers_of_parameters_is_not_trained() -> None:
+    setup = training.SetupTrainer(loss.MSELoss(), optimizer.SGD(0.01), [tensor((2, 4)), tensor((2, 4))])
+    with pytest.raises(ArgumentError, match=r"functions main and attributes none, expected backbone, and the numbers"):
+        setup(Model)
+
+
+def test_modules_have_attributes() -> None:
+    assert dict(Backbone.attrs) == {"param_num": 2, "state_num": 1}
+    assert 'I.module_attrs({"param_num": 2, "state_num": 1})' in Backbone.script()
+    assert dict(tvm.script.from_source(Backbone.script()).attrs) == dict(Backbone.attrs)
+    changed = Backbone.with_attr("kind", "test").with_attrs({"first": [tvm.nd.array(np.arange(2))]})
+    changed = changed.without_attr("param_num")
+    assert set(changed.attrs) == {"state_num", "kind", "first"}
+    assert changed.attrs["first"][0].numpy().tolist() == [0, 1]
+    assert changed.get_attr("param_num") is None
+    assert Backbone.get_attr("param_num") == 2
+
+
+@R.function
+def alone(x: R.Tensor((2,), "int32")):
+    return relax.op.multiply(x.astype("float32"), R.const(2, "float32"))
+
+
+def test_a_function_outside_of_a_class_is_a_function() -> None:
+    mod = tvm.IRModule.from_expr(alone)
+    assert [each.name_hint for each in alone.params] == ["x"]
+    assert mod["alone"] == mod[mod.get_global_vars()[0]] == alone
+    assert len({mod["alone"], alone}) == 1
+    assert alone != alone.with_attr("kind", 1)
+    run = tvm.runtime.relax_vm.VirtualMachine(relax.build(mod, "llvm"), tvm.cpu())["alone"]
+    assert run(np.array([1, 3], "int32")).numpy().tolist() == [2, 6]

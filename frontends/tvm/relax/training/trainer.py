@@ -104,7 +104,8 @@ class Trainer:
 
     def predict(self, *input_instances: Any) -> Any:
         """The result of the model, without the new states."""
-        results = self.vm[BACKBONE](*self._arrays(input_instances), *self._params.known, *self._states.known)
+        given = [*self._arrays(input_instances), *self._params.known, *self._states.known]
+        results = self.vm[BACKBONE](*given)
         if not self._states.values:
             return results
         results = results[: -len(self._states.values)]
