@@ -176,8 +176,8 @@ class OperatorModule:
     def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        fcompile, options: a linker, `cc` and other options of it, which nothing needs. OptionError if another kind of file exists at
-        the path, OSError.
+        fcompile, options: a linker, `cc` and other options of it, which nothing needs. OptionError if another kind of
+        file exists at the path, OSError.
         """
         self._program.export(file_name)
 

@@ -42,7 +42,8 @@ class Executable:
     def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **kwargs: Any) -> None:
         """Saves the program for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        fcompile, kwargs: of the C compiler, which is not called.  OptionError if another kind of file exists at the path, OSError.
+        fcompile, kwargs: of the C compiler, which is not called.  OptionError if another kind of file exists at the
+        path, OSError.
         """
         self.executable.save(file_name)
 

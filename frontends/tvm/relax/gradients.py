@@ -100,8 +100,7 @@ def _read(op: Operation, operands: list[Any], constants: Mapping[str, Array]) ->
 
 
 def _nest(func: relax.FuncOp, result: Attribute, count: int) -> None:
-    """Makes the fields of the tuple that a function returns the result of a type, and the tuple of `count` gradients.
-    """
+    """Divides the tuple that a function returns into the result of a type, and the tuple of the last `count` fields."""
     last = func.body.block.last_op
     assert isinstance(last, relax.ReturnOp)
     flat = last.value.owner

@@ -43,7 +43,11 @@ def _tuning(
     return run
 
 
-_PIPELINES: dict[str, Callable[..., Runnable]] = {"zero": _zero, "static_shape_tuning": _tuning, **dict.fromkeys(BUILDING, LegalizeOps)}
+_PIPELINES: dict[str, Callable[..., Runnable]] = {
+    "zero": _zero,
+    "static_shape_tuning": _tuning,
+    **dict.fromkeys(BUILDING, LegalizeOps),
+}
 
 
 def register_pipeline(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -138,9 +138,7 @@ def FoldConstant() -> FunctionalPass:
     return _pass("FoldConstant", lambda: [RelayFoldConstantsPass()])
 
 
-def Gradient(
-    func_name: str, require_grads: Var | Sequence[Var] | None = None, target_index: int = 0
-) -> FunctionalPass:
+def Gradient(func_name: str, require_grads: Var | Sequence[Var] | None = None, target_index: int = 0) -> FunctionalPass:
     """Adds the function `NAME_adjoint`, which returns the result of a function and the gradients of a scalar of it.
 
     require_grads: the parameters whose gradients are computed, by default all.  target_index: the position of the
@@ -287,8 +285,8 @@ class _Substitution(PyExprMutator):
 
 __all__ = [
     "AttachExternModules", "BindParams", "BundleModelParams", "CallTIRRewrite", "DataflowUseInplaceCalls",
-    "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR", "Gradient",
-    "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions", "MetaScheduleApplyDatabase",
+    "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR",
+    "Gradient", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions", "MetaScheduleApplyDatabase",
     "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "RealizeVDevice", "RunCodegen", "ToNonDataflow",
     "UpdateVDevice", "dataflowblock_pass", "function_pass",
 ]  # fmt: skip

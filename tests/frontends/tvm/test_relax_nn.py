@@ -81,7 +81,7 @@ def test_errors() -> None:
         Mlp().export_tvm({"prefill": {}})
     with pytest.raises(OptionError, match="expected one of zero, static_shape_tuning, default"):
         relax.get_pipeline("other")
-    with pytest.raises(OptionError, match="'static_shape_tuning' with options .*'total_trials'"):
+    with pytest.raises(OptionError, match=r"'static_shape_tuning' with options .*'total_trials'"):
         relax.get_pipeline("static_shape_tuning")
 
 

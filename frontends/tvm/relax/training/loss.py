@@ -110,9 +110,7 @@ class CrossEntropyLoss(Loss):
 
     def _of_classes(self, logarithms: Expr, classes: Expr, weights: Sequence[Expr]) -> Expr:
         """The losses of logarithms at classes."""
-        return op.nn.nll_loss(
-            logarithms, classes, *weights, reduction=self._reduction, ignore_index=self.ignore_index
-        )
+        return op.nn.nll_loss(logarithms, classes, *weights, reduction=self._reduction, ignore_index=self.ignore_index)
 
 
 class CategoricalCrossEntropyLoss(CrossEntropyLoss):

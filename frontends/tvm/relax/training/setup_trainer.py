@@ -42,8 +42,9 @@ class SetupTrainer(FunctionalPass):
         func = mod.function_ops.get(BACKBONE)
         counts = [mod.get_attr(name) for name in ("param_num", "state_num")]
         if not isinstance(func, FuncOp) or not all(isinstance(each, int) for each in counts):
+            functions, attributes = (", ".join(each) or "none" for each in (mod.function_ops, mod.attrs))
             raise ArgumentError(
-                f"SetupTrainer: functions {', '.join(mod.function_ops)} and attributes {', '.join(mod.attrs) or 'none'}, "
+                f"SetupTrainer: functions {functions} and attributes {attributes}, "
                 f"expected {BACKBONE}, and the numbers param_num and state_num"
             )
         if any(op.name == "relay.nn.batch_norm" for op in func.walk()):

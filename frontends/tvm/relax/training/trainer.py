@@ -76,7 +76,7 @@ class Trainer:
 
     def xaiver_uniform_init_params(self) -> None:
         """Sets the weights to random numbers, whose bound is the root of 6 over the sum of the sizes (Glorot, 2010)."""
-        self._params.fill(lambda shape: np.sqrt(6.0 / np.sum(shape)) * np.random.uniform(-1.0, 1.0, shape))  # noqa: NPY002
+        self._params.fill(lambda shape: np.sqrt(6.0 / np.sum(shape)) * np.random.uniform(-1.0, 1.0, shape))
 
     def zero_init_params(self) -> None:
         """Sets the weights to zeros."""

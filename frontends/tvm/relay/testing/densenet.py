@@ -1,5 +1,7 @@
-"""DenseNet as TVM builds it: blocks of layers, whose results are concatenated at the end of a block (after Huang et al.,
-2016, where each layer has the results of all layers before it)."""
+"""DenseNet as TVM builds it: blocks of layers, whose results are concatenated at the end of a block.
+
+In the article, each layer has the results of all layers before it (Huang et al., 2016).
+"""
 
 from __future__ import annotations
 
