@@ -1,5 +1,7 @@
 """Losses, optimizers and gradients of programs: `tvm.relax.training`, `tvm.relax.transform.Gradient`."""
 
+# pyright: reportInvalidTypeForm=false
+
 from typing import Any
 
 import numpy as np

@@ -129,7 +129,7 @@ class CategoricalCrossEntropyLoss(CrossEntropyLoss):
         that are no integers."""
         params = _parameters({"predictions": predictions, "targets": targets, "weights": weights})
         info = params[1].struct_info
-        if not isinstance(info, TensorStructInfo) or "int" not in info.dtype:
+        if not isinstance(info, TensorStructInfo) or "int" not in (info.dtype or ""):
             raise ArgumentError(f"{self._loss_name}: targets of type {info}, expected a tensor of integers")
 
         def losses(builder: BlockBuilder) -> Expr:

@@ -68,7 +68,7 @@ class Optimizer:
 
     def _zeros(self) -> list[np.ndarray]:
         """Zeros in the shapes of the parameters."""
-        return [np.zeros([int(size) for size in _shape(each)], numpy_dtype(self.dtype)) for each in self.param_list]
+        return [np.zeros(_shape(each), numpy_dtype(self.dtype)) for each in self.param_list]
 
     def _number(self, value: float) -> Expr:
         return Constant(np.asarray(value, numpy_dtype(self.dtype)))
@@ -93,9 +93,9 @@ def _fields(var: Var) -> Sequence[object]:
     return var.struct_info.fields
 
 
-def _shape(var: Var) -> Sequence[object]:
+def _shape(var: Var) -> list[int]:
     assert isinstance(var.struct_info, TensorStructInfo)
-    return var.struct_info.shape or ()
+    return [int(size) for size in var.struct_info.shape or ()]
 
 
 def _is_floats(info: object) -> bool:

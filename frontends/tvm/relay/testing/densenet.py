@@ -5,6 +5,8 @@ In the article, each layer has the results of all layers before it (Huang et al.
 
 from __future__ import annotations
 
+from typing import Any
+
 from .....core.errors import OptionError
 from ....relay import Expr, Function, free_vars, nn, op
 from ...ir.module import IRModule
@@ -25,7 +27,7 @@ _NARROW = 4
 
 def _norm_conv(data: Expr, norm: str, name: str, channels: int, size: int = 1) -> Expr:
     """A batch normalization, a ReLU and a convolution that keeps the size of images."""
-    sizes = {"channels": channels, "kernel_size": (size, size), "padding": (size // 2, size // 2)}
+    sizes: Any = {"channels": channels, "kernel_size": (size, size), "padding": (size // 2, size // 2)}
     return conv2d(nn.relu(batch_norm_infer(data, name=norm)), name=name, **sizes)
 
 
@@ -50,7 +52,7 @@ def get_net(
     if densenet_size not in _SIZES:
         raise OptionError(f"densenet of size {densenet_size}, expected one of {', '.join(map(str, _SIZES))}")
     features, growth, blocks = _SIZES[densenet_size]
-    sizes = {"channels": features, "kernel_size": (7, 7), "strides": (2, 2), "padding": (3, 3)}
+    sizes: Any = {"channels": features, "kernel_size": (7, 7), "strides": (2, 2), "padding": (3, 3)}
     body = conv2d(data_of(batch_size, image_shape, dtype), name="conv1", **sizes)
     body = nn.relu(batch_norm_infer(body, name="batch1"))
     body = nn.max_pool2d(body, (3, 3), (2, 2), padding=(1, 1))
