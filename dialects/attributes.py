@@ -5,6 +5,11 @@ from __future__ import annotations
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.ir import Attribute
 
+# Modules
+
+MODULE_ATTRS = "module.attrs"
+"""On a module: the attributes that its author states, as `I.module_attrs`."""
+
 # Functions of graphs and of `tir`
 
 GRAPH_KERNEL = "relay.kernel"

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, NoneAttr, StridedLayoutAttr, StringAttr
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    StridedLayoutAttr,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.errors import UnsupportedError
 from ...core.walking import find_ops
+from ..attributes import MODULE_ATTRS
 from ..tir import AllocBufferOp, BlockOp, FuncOp, MatchBufferOp, SymbolOp, rename_parameters
 from ..tir.tree import is_expression_op
 from .expressions import ExpressionPrinter
@@ -36,6 +45,8 @@ def print_tvmscript(op: ModuleOp, style: str = "classic") -> str:
     lines = [*chosen.header, *others.values(), "", "@I.ir_module", f"class {name}:"]
     callees = Callees(chosen.module or name, map(_symbol_of, op.body.block.ops))
     reserved = (name, *others)
+    if isinstance(attrs := op.attributes.get(MODULE_ATTRS), DictionaryAttr):
+        lines += [f"    I.module_attrs({dictionary_literal(attrs.data, chosen)})", ""]
     lines += [f"    {line}".rstrip() for printer in MODULE_PRINTERS for line in printer(op)]
     for i, (function, (print_lines, *_)) in enumerate(zip(op.body.block.ops, printers, strict=True)):
         lines += ([""] if i else []) + [str(line) for line in print_lines(function, chosen, callees, reserved, 1)]

@@ -62,8 +62,8 @@ def exported_program(
 
 
 def _module_of_script(script: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
-    """A TorchScript module, which `torch.export` does not accept, as another module with the same weights by name. Its
-    sizes do not depend on the example inputs."""
+    """A TorchScript module, which `torch.export` does not accept, as another module with the same weights by name, in
+    evaluation mode. Its sizes do not depend on the example inputs."""
     converter: Any = import_module("torch._export.converter").TS2EPConverter  # the one that the error of export names
     logger = logging.getLogger("torch._export.non_strict_utils")  # reports each size that the converter keeps constant
     level = logger.level
@@ -71,9 +71,28 @@ def _module_of_script(script: Any, args: Sequence[Any], kwargs: Mapping[str, Any
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # branches on sizes, buffers without uses
-            return converter(script, tuple(args), dict(kwargs or {})).convert().module()
+            module = converter(script, tuple(args), dict(kwargs or {})).convert().module()
     finally:
         logger.setLevel(level)
+    _stop_training(module)
+    return module
+
+
+_TRAINING = {"batch_norm.default": 5, "dropout.default": 2, "dropout_.default": 2, "feature_dropout.default": 2}
+"""The operators that compute something else in training, each with the position of the argument that says so."""
+
+
+def _stop_training(module: Any) -> None:
+    """Makes the operators of a module those of evaluation: a trace in training mode has recorded those of training, and
+    the counts of their batches."""
+    positions = {operator_of_name(name): position for name, position in _TRAINING.items()}
+    count = operator_of_name("add_.Tensor")
+    for node in list(module.graph.nodes):
+        if node.target in positions:
+            node.update_arg(positions[node.target], False)
+        elif node.target is count and not node.users and str(node.args[0].target).endswith("num_batches_tracked"):
+            module.graph.erase_node(node)
+    module.recompile()
 
 
 def is_exported_program(model: Any) -> bool:

@@ -245,7 +245,7 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
     "tvm.relay.prelude": dict.fromkeys(("StaticTensorArrayOps", "TensorArrayOps"), _NO_ARRAYS),
     "tvm.relay.testing": {
         **dict.fromkeys(
-            ("densenet", "dqn", "inception_v3", "resnet_3d"),
+            ("resnet_3d",),
             "export the network to ONNX, and read it with relay.frontend.from_onnx",
         ),
     },

@@ -7,8 +7,9 @@ from typing import Any
 
 from ...core.errors import StepwellError, UnsupportedError
 from ...module import Module
+from ...operators.relax import FuncOp
 from ..tvmscript import decorators, parse_tvmscript
-from ..tvmscript.decorators import Vocabulary, function, inline, macro
+from ..tvmscript.decorators import Vocabulary, inline, macro
 from .absent import report_absent
 from .ir.module import IRModule, PrimFunc
 from .relax.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
@@ -40,6 +41,26 @@ def prim_func(
 def _as_prim_func(function: Any) -> Any:
     parsed: Any = decorators.prim_func(function)
     return PrimFunc(parsed.op, parsed.constants) if isinstance(parsed, Module) else parsed
+
+
+def function(
+    definition: Any = None, /, *, private: bool = False, pure: bool = True, check_well_formed: bool = True
+) -> Any:
+    """A function of a program, parsed from its source; inside a class, the function itself, for `ir_module` to parse.
+    The options are parsed from the source too. Raises `ParseError` at the user's line."""
+    return _as_function if definition is None else _as_function(definition)
+
+
+def _as_function(definition: Any) -> Any:
+    parsed: Any = decorators.function(definition)
+    if not isinstance(parsed, Module):
+        return parsed
+    # lazy: functions of programs are modules
+    from .relax.function import Function
+
+    mod = IRModule(parsed.op, parsed.constants)
+    functions = [op for op in mod.function_ops.values() if isinstance(op, FuncOp)]
+    return Function.from_op(functions[0], mod.constants, mod)
 
 
 def pyfunc(function: Any) -> Any:

@@ -67,6 +67,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.runtime": {
         **dict.fromkeys(("module", "object", "packed_func"), "tvm.runtime"),
         "container": "tvm.containers",
+        "relax_vm": "tvm.relax",
     },
     "tvm.s_tir": {
         "meta_schedule": "tvm.meta_schedule",

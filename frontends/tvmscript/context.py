@@ -76,8 +76,8 @@ class ModuleState:
     is_current_dialect: whether the text uses the names of TVM v0.24 or later, in which T.alloc_buffer is the former
     T.allocate.  macros: the macros of the class.  sources: the source files of macros.  calls: the number of calls of
     each macro so far, by its definition.  constants: the arrays of the module.
-    devices: its devices.  elaborate: elaborates a function by
-    name, unless it is finished or under elaboration.
+    devices: its devices.  attrs: its attributes.  elaborate: elaborates a function by name, unless it is finished or
+    under elaboration.
     """
 
     budget: Budget
@@ -91,6 +91,7 @@ class ModuleState:
     declared: dict[str, Operation] = field(default_factory=dict)
     constants: dict[str, np.ndarray[Any, Any]] = field(default_factory=dict)
     devices: list[VirtualDevice] = field(default_factory=list)
+    attrs: dict[str, Attribute] = field(default_factory=dict)
     elaborate: Callable[[str], None] | None = None
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import CallSiteLoc, FileLineColLoc, LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import CallSiteLoc, DictionaryAttr, FileLineColLoc, LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
@@ -19,6 +19,7 @@ from ...core.errors import ParseError, StepwellError, VerifyError
 from ...core.target import Target
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
+from ...dialects.attributes import MODULE_ATTRS
 from ...dialects.tir import (
     BlockOp,
     BufferOp,
@@ -103,7 +104,8 @@ _BARE_TYPES = ("Object", "Shape", "Tensor", "Tuple")
 """The types of values that programs of 2022 wrote without `R`."""
 
 
-_GLOBAL_INFOS = Word("I", "module_global_infos")
+_OF_MODULE = (Word("I", "module_global_infos"), Word("I", "module_attrs"))
+"""The words of statements of a module."""
 
 
 _OF_PRINTER = ("keys", "mtriple", "tag", "thread_warp_size")
@@ -135,6 +137,15 @@ def _global_infos(context: ElaborationContext, span: Span, infos: Value) -> Valu
     if others := [name for name in cast("dict[str, Any]", infos) if name != "vdevice"]:
         raise span.error(f"global infos {', '.join(others)} are not supported, expected vdevice")
     context.module.devices[:] = cast("list[VirtualDevice]", devices)
+    return None
+
+
+@word("module_attrs")
+def _module_attrs(context: ElaborationContext, span: Span, attrs: Value) -> Value:
+    """The attributes of the module."""
+    if not isinstance(attrs, dict):
+        raise span.error('expected a dictionary, I.module_attrs({"param_num": 2})')
+    context.module.attrs.update(context.attributes(attrs, span).data)
     return None
 
 
@@ -203,7 +214,7 @@ class _ModuleReader:
                     raise statement.name_span.error(
                         f"function {statement.name!r} needs the decorator @T.prim_func or @R.function"
                     )
-                case syntax.ExprStmt(value=syntax.Call(func=word) as call) if self._word(word) == _GLOBAL_INFOS:
+                case syntax.ExprStmt(value=syntax.Call(func=word) as call) if self._word(word) in _OF_MODULE:
                     evaluate(self.context(), call)
                 case syntax.ExprStmt(value=syntax.Call()):
                     raise statement.span.error("only functions and constants are supported in a module")
@@ -228,6 +239,8 @@ class _ModuleReader:
             from ...operators.relax.devices import state_devices
 
             state_devices(op, [each.target for each in devices], [each.scope for each in devices])
+        if self.state.attrs:
+            op.attributes[MODULE_ATTRS] = DictionaryAttr(self.state.attrs)
         _verify(op, [self.source, *self.state.sources])
         for check in self.checks:
             check()

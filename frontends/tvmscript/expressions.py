@@ -322,6 +322,8 @@ def attribute_of(context: ElaborationContext, value: Value, name: str, span: Spa
 def _longer_word(word: Word, span: Span) -> Value:
     path = path_of(word)
     if word.namespace == "R":
+        if word.path == "op":  # `relax.op.add` is `R.add`
+            return Word("R")
         if path in relax_words() or is_prefix(word) or path == "function":
             return word
         raise unknown_word(word, span)

@@ -89,7 +89,7 @@ _UNSUPPORTED = frozenset(
     warp_id warpgroup_id local_scalar shared_scalar TileLayout jit meta_class constexpr arg
     cluster_id scope_id kernel_id buffer_var block_realize dp4a vectorlow vectorhigh vectorcombine vectorsplit
     start_profile_intrinsic end_profile_intrinsic dma_copy dma_wait dma_start_group dma_end_group anylist_getitem
-    anylist_resetitem anylist_setitem_call_packed anylist_setitem_call_cpacked tvm_tuple preflattened module_attrs
+    anylist_resetitem anylist_setitem_call_packed anylist_setitem_call_cpacked tvm_tuple preflattened
     dummy_global_info decl_function pyfunc get_global_var large_uint_imm create_barriers
     make_filled_simdgroup_matrix ignore_loop_partition
     """.split()

@@ -17,20 +17,26 @@ Adjoint: TypeAlias = "Expr | list[Any] | None"
 """The gradient of a value: of a tensor an expression, of a tuple a list, None for zeros."""
 
 
-def gradient(func: Function, functions: Mapping[str, Function] | None = None, only_first: bool = False) -> Function:
+def gradient(
+    func: Function,
+    functions: Mapping[str, Function] | None = None,
+    target: int | None = None,
+    wanted: Sequence[Var] | None = None,
+) -> Function:
     """The function that returns the result of `func`, and a tuple with the gradient of each parameter: that of the sum
     of all elements of the result.
 
-    functions: those that `func` calls by name.  only_first: whether the sum is that of the first tensor of a tuple
-    instead of all. UnsupportedError for an operator without a rule on the way from a
-    parameter of floats; the errors of types of `module_of`.
+    functions: those that `func` calls by name.  target: the position of the field of a tuple whose elements are summed,
+    instead of all.  wanted: the parameters whose gradients are returned, by default all. UnsupportedError for an
+    operator without a rule on the way from a parameter of floats; the errors of types of `module_of`.
     """
     inner = _Resolver(functions or {}, {}).visit(func.body)
     plain = Function(func.params, inner)
     module_of({"main": plain})
     body = NumberMutator().visit(inner)
-    grads = _Accumulation(func.params).run(body, _ones(body, body.checked_type, only_first))
-    results = [_filled(grads.get(param), param, param.checked_type) for param in func.params]
+    sources = func.params if wanted is None else wanted
+    grads = _Accumulation(sources).run(body, _ones(body, body.checked_type, target))
+    results = [_filled(grads.get(param), param, param.checked_type) for param in sources]
     return Function(func.params, Tuple([body, Tuple(results)]))
 
 
@@ -150,12 +156,13 @@ def _operands(node: Expr) -> Sequence[Expr]:
     return [] if isinstance(node, If) else node.children
 
 
-def _ones(value: Expr, type: Type, only_first: bool) -> Adjoint:
-    """The gradient of the sum of all elements of a value, or of its first tensor."""
+def _ones(value: Expr, type: Type, target: int | None) -> Adjoint:
+    """The gradient of the sum of all elements of a value, or of the field of a tuple at a position; the first field of
+    a tuple in this field."""
     if isinstance(type, TupleType):
-        fields = type.fields[:1] if only_first else type.fields
-        parts = [_ones(_field(value, n), each, only_first) for n, each in enumerate(fields)]
-        return [*parts, *[None] * (len(type.fields) - len(parts))]
+        inner = None if target is None else 0
+        summed = range(len(type.fields)) if target is None else [target]
+        return [_ones(_field(value, n), each, inner) if n in summed else None for n, each in enumerate(type.fields)]
     return call("ones_like", value)
 
 

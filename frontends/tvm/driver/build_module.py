@@ -174,11 +174,11 @@ class OperatorModule:
         else:
             save_source(self, file_name, fmt, ("ll", "s", "asm", "o"))
 
-    def export_library(self, file_name: str | os.PathLike[str], **options: Any) -> None:
+    def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        options: `cc` and other options of a linker, which nothing needs. OptionError if another kind of file exists at
-        the path, OSError.
+        fcompile, options: a linker, `cc` and other options of it, which nothing needs. OptionError if another kind of
+        file exists at the path, OSError.
         """
         self._program.export(file_name)
 

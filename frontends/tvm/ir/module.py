@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAt
 from xdsl.ir import Attribute, Block
 
 from ....core.errors import ArgumentError, OptionError, StepwellError, UnsupportedError
+from ....dialects.attributes import MODULE_ATTRS
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
@@ -34,7 +35,7 @@ from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
-from .attributes import Attributes
+from .attributes import Attributes, ModuleAttributes, write_attribute
 from .diagnostics import show_errors
 from .vdevice import VDevice
 
@@ -151,6 +152,35 @@ class IRModule(Module):
         named = [VDevice.of_name(name) for name in device_names(self.op)]
         devices = [replace(device, target=target) for device, target in zip(named, targets, strict=True)]
         return {"vdevice": devices} if devices else {}
+
+    @property
+    def attrs(self) -> Attributes:
+        """The attributes of the module: those of `I.module_attrs`, and of `with_attr`."""
+        stated = self.op.attributes.get(MODULE_ATTRS)
+        return ModuleAttributes(stated.data if isinstance(stated, DictionaryAttr) else {}, self.constants)
+
+    def get_attr(self, attr_key: str) -> Any:
+        """An attribute of the module, None for one that it does not have."""
+        return self.attrs.get(attr_key)
+
+    def with_attr(self, attr_key: str, attr_value: Any) -> IRModule:
+        """A copy of the module with an attribute set."""
+        return self.with_attrs({attr_key: attr_value})
+
+    def with_attrs(self, attr_map: Mapping[str, Any]) -> IRModule:
+        """A copy of the module with attributes set: values of Python, or lists of arrays, which become constants."""
+        result = IRModule(self.op.clone(), dict(self.constants))
+        new = {key: write_attribute(key, value, result.constants) for key, value in attr_map.items()}
+        result.op.attributes[MODULE_ATTRS] = DictionaryAttr({**self.attrs.data, **new})
+        return result
+
+    def without_attr(self, attr_key: str) -> IRModule:
+        """A copy of the module without an attribute."""
+        result = IRModule(self.op.clone(), dict(self.constants))
+        result.op.attributes[MODULE_ATTRS] = DictionaryAttr(
+            {key: value for key, value in self.attrs.data.items() if key != attr_key}
+        )
+        return result
 
     def update_global_info(self, name: str, global_info: Sequence[VDevice]) -> None:
         """Replaces the devices of the module. name: `vdevice`, UnsupportedError for another one.  ArgumentError for

@@ -17,7 +17,7 @@ from ..absent import report_absent
 from ..nd import Device
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, as_module
-from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, transform
+from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, training, transform
 from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
 from .calls import *  # noqa: F403
@@ -39,10 +39,11 @@ class Executable:
     def __init__(self, executable: VMExecutable):
         self.executable = executable
 
-    def export_library(self, file_name: str | os.PathLike[str]) -> None:
+    def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **kwargs: Any) -> None:
         """Saves the program for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        OptionError if another kind of file exists at the path, OSError.
+        fcompile, kwargs: of the C compiler, which is not called.  OptionError if another kind of file exists at the
+        path, OSError.
         """
         self.executable.save(file_name)
 
@@ -147,6 +148,7 @@ __all__ = [
     "get_default_pipeline",
     "get_pipeline",
     "register_pipeline",
+    "training",
     "transform",
     "vm",
 ]

@@ -63,6 +63,15 @@ class Function(Module):
         """Another function of the same module. constants: the arrays of `op`."""
         return Function.from_op(op, constants, self._module)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and str(self.func) == str(other.func) and self._has_arrays_of(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self.func))
+
+    def _has_arrays_of(self, other: Function) -> bool:
+        return all(array is other.constants.get(name) for name, array in self.constants.items())
+
     @property
     def func(self) -> relax.FuncOp:
         """The operation of the function."""

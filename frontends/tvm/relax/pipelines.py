@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from ....core.errors import OptionError
+from ....module import Module
+from ..target.target import Target, TargetLike
 from ..transform import Runnable, Sequential
 from .transform import FuseOps, FuseTIR, LegalizeOps
+from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod
 
 PipelineLike: TypeAlias = "str | Runnable"
 """A pipeline: its name, or a pass."""
@@ -19,7 +22,32 @@ def _zero() -> Runnable:
     return Sequential([FuseOps(), FuseTIR()], name="zero")
 
 
-_PIPELINES: dict[str, Callable[..., Runnable]] = {"zero": _zero, **dict.fromkeys(BUILDING, LegalizeOps)}
+def _tuning(
+    total_trials: int, target: TargetLike | None = None, work_dir: str = "tuning_logs", **options: Any
+) -> Runnable:
+    """Replaces operators by kernels, tunes these and applies the schedules that were found. target: by default the
+    current one.  options: `max_trials_per_task`."""
+    passes = [
+        _zero(),
+        LegalizeOps(),
+        MetaScheduleTuneIRMod({}, work_dir, total_trials, **options),
+        MetaScheduleApplyDatabase(work_dir),
+    ]
+    if target is None:
+        return Sequential(passes, name="static_shape_tuning")
+
+    def run(mod: Module) -> Module:
+        with Target(target):
+            return Sequential(passes, name="static_shape_tuning")(mod)
+
+    return run
+
+
+_PIPELINES: dict[str, Callable[..., Runnable]] = {
+    "zero": _zero,
+    "static_shape_tuning": _tuning,
+    **dict.fromkeys(BUILDING, LegalizeOps),
+}
 
 
 def register_pipeline(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -36,7 +64,7 @@ def register_pipeline(name: str) -> Callable[[Callable[..., Any]], Callable[...,
 
 def get_pipeline(name: str = "zero", **options: Any) -> Runnable:
     """The passes of a pipeline as one pass: "zero" fuses operators and replaces them by functions of `tir`, "default"
-    and "default_build" replace each operator by one.
+    and "default_build" replace each operator by one, "static_shape_tuning" tunes kernels (`total_trials=64`).
 
     options: of the function of the pipeline. OptionError for an unknown pipeline or option.
     """

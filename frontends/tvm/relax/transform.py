@@ -33,6 +33,7 @@ from .bindings import BindingBlock, DataflowBlock
 from .expr import Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator
 from .function import Function
+from .gradients import add_adjoint
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
 from .struct_info import TupleStructInfo
 from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
@@ -135,6 +136,18 @@ def FuseTIR() -> FunctionalPass:
 def FoldConstant() -> FunctionalPass:
     """Evaluates operators on constants."""
     return _pass("FoldConstant", lambda: [RelayFoldConstantsPass()])
+
+
+def Gradient(func_name: str, require_grads: Var | Sequence[Var] | None = None, target_index: int = 0) -> FunctionalPass:
+    """Adds the function `NAME_adjoint`, which returns the result of a function and the gradients of a scalar of it.
+
+    require_grads: the parameters whose gradients are computed, by default all.  target_index: the position of the
+    scalar if the result is a tuple.  The pass raises ArgumentError for a name that is no function or no parameter and
+    for a target that is no scalar of floats, UnsupportedError for an operation without a gradient.
+    """
+    wanted = [require_grads] if isinstance(require_grads, Var) else require_grads
+    names = None if wanted is None else [each.name_hint for each in wanted]
+    return FunctionalPass(lambda mod, ctx: add_adjoint(mod, func_name, names, target_index), PassInfo(0, "Gradient"))
 
 
 def DeadCodeElimination(entry_functions: Sequence[str] | None = None) -> FunctionalPass:
@@ -273,7 +286,7 @@ class _Substitution(PyExprMutator):
 __all__ = [
     "AttachExternModules", "BindParams", "BundleModelParams", "CallTIRRewrite", "DataflowUseInplaceCalls",
     "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR",
-    "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions", "MetaScheduleApplyDatabase",
+    "Gradient", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions", "MetaScheduleApplyDatabase",
     "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "RealizeVDevice", "RunCodegen", "ToNonDataflow",
     "UpdateVDevice", "dataflowblock_pass", "function_pass",
 ]  # fmt: skip

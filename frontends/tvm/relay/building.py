@@ -88,8 +88,8 @@ class GraphExecutorFactoryModule:
     def export_library(
         self,
         file_name: str | os.PathLike[str],
-        *,
         fcompile: Any = None,
+        *,
         addons: Sequence[str] | None = None,
         workspace_dir: str | None = None,
         **kwargs: Any,

@@ -474,7 +474,7 @@ def gradient(expr: Function | GlobalVar, mod: IRModule | None = None, mode: str 
     if not isinstance(func, Function):
         raise OptionError(f"gradient of {expr!r}, expected a function")
     others = {} if mod is None else {name: each for name, each in mod.items() if isinstance(each, Function)}
-    return gradient_of(func, others, only_first=mode == "higher_order")
+    return gradient_of(func, others, target=0 if mode == "higher_order" else None)
 
 
 def function_pass(

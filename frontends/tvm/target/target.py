@@ -54,6 +54,11 @@ class TargetKind:
 
     name: str
 
+    @property
+    def default_keys(self) -> list[str]:
+        """The keys of a target of the kind without options."""
+        return list(_KEYS[self.name])
+
     def __str__(self) -> str:
         return self.name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TupleType
 from xdsl.utils.exceptions import VerifyException
@@ -19,6 +20,7 @@ from ..dispatch import RELAX, calls, evaluate, evaluate_as_python, evaluates
 from ..values import (
     FunctionRef,
     Metadata,
+    Method,
     RelaxValue,
     Value,
     Variable,
@@ -109,10 +111,17 @@ def _compare(context: RelaxContext, node: syntax.Compare) -> Value:
 @evaluates(syntax.Attribute, dialect=RELAX)
 def _attribute(context: RelaxContext, node: syntax.Attribute) -> Value:
     value = evaluate(context, node.value)
+    if isinstance(value, RelaxValue) and node.attr == "astype":
+        return Method(partial(_astype, context, node.attr_span, value))
     if isinstance(value, RelaxValue | PrimExpr | Metadata):
         raise node.attr_span.error(f"{describe_value(value)} has no attribute {node.attr!r}")
     held = syntax.EvaluatedExpr(node.value.span, value)
     return evaluate_as_python(context, syntax.Attribute(node.span, held, node.attr, node.attr_span))
+
+
+def _astype(context: RelaxContext, span: Span, value: RelaxValue, dtype: Value) -> Value:
+    """A tensor in another data type: `x.astype("float32")`."""
+    return call_operator(context, "astype", span, [value, dtype], {})
 
 
 @evaluates(syntax.Subscript, dialect=RELAX)

@@ -118,5 +118,8 @@ def test_kernels_of_programs_are_tuned(tmp_path: Path) -> None:
     for built in (relax.build(tuned, "llvm", params={}), ms.compile_relax(database, mod, "llvm")):
         result = relax.VirtualMachine(built, tvm.cpu())["forward"](x, w, b)
         np.testing.assert_allclose(result.numpy(), x @ w.T + b, rtol=1e-4)
+    tuned = relax.get_pipeline("static_shape_tuning", target="llvm", total_trials=2, work_dir=tmp_path / "last")(mod)
+    result = relax.VirtualMachine(relax.build(tuned, "llvm"), tvm.cpu())["forward"](x, w, b)
+    np.testing.assert_allclose(result.numpy(), x @ w.T + b, rtol=1e-4)
     with pytest.raises(OptionError, match="expected work_dir or `with database:`"):
         relax.transform.MetaScheduleApplyDatabase()(mod)

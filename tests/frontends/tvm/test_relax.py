@@ -120,7 +120,7 @@ def test_the_context_controls_optimization(level: int) -> None:
 
 def test_a_program_is_exported_and_loaded(tmp_path: Path) -> None:
     executable = relax.build(Operators, "llvm")
-    executable.export_library(tmp_path / "program.tar")
+    executable.export_library(tmp_path / "program.tar", "cc", options=[])
     loaded = tvm.runtime.load_module(tmp_path / "program.tar")
     assert isinstance(loaded, relax.Executable)
     assert isinstance(loaded.executable, VMExecutable)

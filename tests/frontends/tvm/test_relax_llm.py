@@ -24,7 +24,8 @@ class Attention(nn.Module):
 
     def forward(self, qkv: Any, cache: PagedKVCache) -> Any:
         positions = cache.get_query_positions(qkv.shape[1])
-        return cache.attention_with_fused_qkv(0, qkv, HEADS, SIZE**-0.5), positions, cache
+        scale = {"sm_scale": SIZE**-0.5} if self.mode == RopeMode.NONE else {"attn_score_scaling_factor": 1.0}
+        return cache.attention_with_fused_qkv(0, qkv, HEADS, **scale), positions, cache
 
     def create(self, sequences: Any, tokens: Any, page_size: Any) -> PagedKVCache:
         return TIRPagedKVCache(

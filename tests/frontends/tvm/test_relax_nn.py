@@ -79,7 +79,9 @@ def test_images() -> None:
 def test_errors() -> None:
     with pytest.raises(ArgumentError, match="Mlp has no method 'prefill'"):
         Mlp().export_tvm({"prefill": {}})
-    with pytest.raises(OptionError, match="expected one of zero, default"):
+    with pytest.raises(OptionError, match="expected one of zero, static_shape_tuning, default"):
+        relax.get_pipeline("other")
+    with pytest.raises(OptionError, match=r"'static_shape_tuning' with options .*'total_trials'"):
         relax.get_pipeline("static_shape_tuning")
 
 

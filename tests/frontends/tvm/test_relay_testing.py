@@ -85,11 +85,13 @@ def test_a_long_network_has_results_of_its_shape(name: str, shape: tuple[int, ..
 @pytest.mark.parametrize(
     ("net", "count"),
     [
-        # The first four are torchvision's counts.
+        # The first five are torchvision's counts.
+        (testing.inception_v3.get_net(1, 1000, (3, 299, 299), "float32"), 23_834_568),
         (testing.mobilenet_v2.get_net(), 3_504_872),
         (testing.squeezenet.get_net(1), 1_248_424),
         (testing.squeezenet.get_net(1, version="1.1"), 1_235_496),
         (testing.vgg.get_net(1, (3, 224, 224), 1000), 132_863_336),
+        (testing.dqn.get_net(1), 8224 + 32_832 + 36_928 + 3136 * 512 + 512 + 512 * 18 + 18),
         (testing.mlp.get_net(1), 784 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10),
         (testing.lstm.get_net(3, 16), 2 * (4 * 16 * 16 + 4 * 16)),
         (testing.transformer.get_net(), 4 * (256 * 256 + 256) + 2 * 256 * 1024 + 1024 + 256 + 4 * 256),
@@ -99,6 +101,14 @@ def test_a_network_has_as_many_parameters_as_is_known(net: relay.Function, count
     params = tvm.IRModule.from_expr(net).function_ops["main"].params
     trained = [value for name, value in params if name != "data" and not name.endswith(("moving_mean", "moving_var"))]
     assert sum(prod(map(int, shape_of(value))) for value in trained) == count
+
+
+def test_a_densenet_has_its_layers_and_halves_its_channels() -> None:
+    net = testing.densenet.get_net(121, 10, 1)
+    params = {name: shape_of(value) for name, value in tvm.IRModule.from_expr(net).function_ops["main"].params}
+    assert sum(name.startswith("conv") and name.endswith("_weight") for name in params) == 1 + 2 * 58 + 3
+    assert params["conv_t_2_weight"] == (512, 24 * 32, 1, 1)
+    assert params["dense_weight"] == (10, 16 * 32)
 
 
 def test_a_block_of_mobilenet_normalizes_with_its_epsilon() -> None:
@@ -154,6 +164,8 @@ def test_a_separable_block_of_a_mobilenet_has_a_typed_depthwise_weight(layout: s
         (lambda: testing.resnet.get_net(1, 10, layout="CHWN"), "layout 'CHWN', expected 'NCHW' or 'NHWC'"),
         (lambda: testing.mobilenet.get_net(layout="CHWN"), "layout 'CHWN', expected 'NCHW' or 'NHWC'"),
         (lambda: testing.vgg.get_net(1, SMALL, 10, num_layers=12), "vgg of 12 layers, expected one of 11, 13, 16, 19"),
+        (lambda: testing.densenet.get_net(100), "densenet of size 100, expected one of 121, 161, 169, 201"),
+        (lambda: testing.dqn.get_net(1, layout="NHWC"), "dqn: images in 'NHWC', expected 'NCHW'"),
         (lambda: testing.squeezenet.get_net(1, version="2"), "version '2', expected one of 1.0, 1.1"),
         (lambda: testing.transformer.get_net(num_heads=7), "7 heads of a model of 256, expected heads that divide it"),
         (lambda: testing.dcgan.get_net(1, oshape=(3, 32, 32)), r"expected \(channels, 64, 64\) in 'NCHW'"),

@@ -146,6 +146,11 @@ def test_a_program_with_constants(model: Any, image: Any, program: Any) -> None:
     assert isinstance(run_relax(from_exported_program(program), image.numpy()), tuple)
 
 
+def test_a_program_without_parameters_has_an_empty_list_of_them() -> None:
+    program = torch.export.export(nn.ReLU(), (torch.ones(2),))
+    assert detach_params(from_exported_program(program, keep_params_as_input=True))[1] == {"main": []}
+
+
 def test_a_module_of_fx(model: Any, image: Any) -> None:
     traced = torch.fx.symbolic_trace(model)
     mod, params = detach_params(from_fx(traced, [(SHAPE, "float32")], keep_params_as_input=True))
@@ -168,6 +173,15 @@ def test_models_in_training_are_imported_as_in_evaluation(image: Any) -> None:
     np.testing.assert_allclose(
         run_relay(mod, params, ("x", image)), layers.eval()(image).detach().numpy(), rtol=1e-4, atol=1e-5
     )
+
+
+@pytest.mark.filterwarnings("ignore::torch.jit.TracerWarning")
+def test_a_trace_in_training_mode_is_imported_as_in_evaluation(image: Any) -> None:
+    layers = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Dropout()).train()
+    traced = torch.jit.trace(layers, image, check_trace=False)
+    mod, params = relay.frontend.from_pytorch(traced, [("x", SHAPE)])
+    expected = layers.eval()(image).detach().numpy()
+    np.testing.assert_allclose(run_relay(mod, params, ("x", image)), expected, rtol=1e-4, atol=1e-5)
 
 
 class Constant(nn.Module):

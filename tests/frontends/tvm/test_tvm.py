@@ -218,7 +218,7 @@ def test_functions_are_exported_and_loaded(tmp_path: Path) -> None:
 def test_graphs_are_exported_and_loaded(tmp_path: Path) -> None:
     x = tvm.relay.var("x", shape=(2,), dtype="float32")
     built = tvm.relay.build(tvm.IRModule.from_expr(tvm.relay.Function([x], tvm.relay.exp(x))), target="llvm")
-    built.export_library(tmp_path / "graph.tar")
+    built.export_library(tmp_path / "graph.tar", "cc")
     loaded = tvm.runtime.load_module(str(tmp_path / "graph.tar"))
     assert isinstance(loaded, GraphExecutorFactoryModule)
     module = tvm.contrib.graph_executor.GraphModule(loaded["default"](tvm.cpu()))

@@ -511,7 +511,12 @@ DEFINITIONS = {
     "call in a module": """
         @I.ir_module
         class M:
-            I.module_attrs({"a": 1})  # error: only functions and constants are supported in a module
+            print({"a": 1})  # error: only functions and constants are supported in a module
+    """,
+    "attributes of a module": """
+        @I.ir_module
+        class M:
+            I.module_attrs(["a"])  # error: expected a dictionary, I.module_attrs({"param_num": 2})
     """,
     "relax rewriter": """
         @I.ir_module

@@ -20,16 +20,16 @@ _PARAMS = "params"
 """The attribute of a function: the names of those parameters whose values are constants of the module."""
 
 
-def program_of_graph(graph: Module, params: Sequence[str], is_tuple: bool) -> IRModule:
+def program_of_graph(graph: Module, params: Sequence[str] | None, is_tuple: bool) -> IRModule:
     """The module of the program that computes a graph `main`.
 
     graph: has the values of `params` among its constants.  params: the names of the parameters that `detach_params`
-    returns.  is_tuple: whether one result is returned as a tuple.
+    returns, None if the constants stay constants.  is_tuple: whether one result is returned as a tuple.
     """
     program = run_pipeline(graph, [ConvertRelayToRelaxPass()])
     (func,) = program.function_ops.values()
     assert isinstance(func, relax.FuncOp)
-    if params:
+    if params is not None:
         attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
         func.func_attrs = DictionaryAttr({**attributes, _PARAMS: string_array(params)})
     last = func.body.block.last_op
@@ -50,18 +50,19 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[NDArray]]]:
         raise OptionError(f"detach_params: a module of {', '.join(copy.function_ops)}, expected a function of relax")
     values: dict[str, list[NDArray]] = {}
     for name, func in copy.function_ops.items():
-        names = _take_params(func) if isinstance(func, relax.FuncOp) else []
-        if names:
+        names = _take_params(func) if isinstance(func, relax.FuncOp) else None
+        if names is not None:
             values[name] = [HostArray(copy.constants.pop(each)) for each in names]
     return copy, values
 
 
-def _take_params(func: relax.FuncOp) -> list[str]:
-    """The names of the parameters with values of a function, which loses them."""
+def _take_params(func: relax.FuncOp) -> list[str] | None:
+    """The names of the parameters with values of a function, which loses them; None if it was not imported so."""
     attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
-    names = attributes.pop(_PARAMS, ArrayAttr[StringAttr]([]))
+    names = attributes.pop(_PARAMS, None)
+    if not isinstance(names, ArrayAttr):
+        return None
     func.func_attrs = DictionaryAttr(attributes) if attributes else None
-    assert isinstance(names, ArrayAttr)
     return [name.data for name in names.data if isinstance(name, StringAttr)]
 
 

@@ -39,7 +39,7 @@ def from_onnx(
     if isinstance(func, ProgramOp):
         return IRModule(graph.op, graph.constants)
     assert isinstance(func, FuncOp)
-    return program_of_graph(graph, _constants_as_params(func) if keep_params_in_input else [], False)
+    return program_of_graph(graph, _constants_as_params(func) if keep_params_in_input else None, False)
 
 
 def _constants_as_params(func: FuncOp) -> list[str]:

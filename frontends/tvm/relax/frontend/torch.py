@@ -93,7 +93,8 @@ def _imported(model: Any, keep_params: bool, is_tuple: bool, **options: Any) -> 
     weights = frontend.torch_parameters(model) if keep_params else {}
     graph.constants.update(weights)
     (func,) = graph.function_ops.values()
-    return program_of_graph(graph, [name for name, _ in func.params if name in weights], is_tuple)
+    params = [name for name, _ in func.params if name in weights] if keep_params else None
+    return program_of_graph(graph, params, is_tuple)
 
 
 __all__ = ["from_exported_program", "from_fx", "relax_dynamo"]

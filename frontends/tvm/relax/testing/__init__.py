@@ -6,8 +6,9 @@ from ...absent import report_absent
 from . import nn, relay_translator, vm
 from .matmul import get_relax_matmul_module
 from .nn import *  # noqa: F403
+from .relay_translator import from_relay
 
 __getattr__ = report_absent("tvm.relax.testing")
 
-__all__ = ["get_relax_matmul_module", "nn", "relay_translator", "vm"]
+__all__ = ["from_relay", "get_relax_matmul_module", "nn", "relay_translator", "vm"]
 __all__ += nn.__all__

@@ -30,7 +30,7 @@ def from_relay(
     graph = IRModule.from_expr(func)
     if relay_params:
         graph = bind_parameters(graph, relay_params, "main")
-    return program_of_graph(graph, [], False)
+    return program_of_graph(graph, None, False)
 
 
 __all__ = ["from_relay"]

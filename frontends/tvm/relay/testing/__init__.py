@@ -4,7 +4,22 @@ from ...absent import report_absent
 from ...testing import enabled_targets
 from ..prelude import Prelude
 from ..transform import gradient
-from . import dcgan, layers, lstm, mlp, mobilenet, mobilenet_v2, resnet, squeezenet, synthetic, transformer, vgg
+from . import (
+    dcgan,
+    densenet,
+    dqn,
+    inception_v3,
+    layers,
+    lstm,
+    mlp,
+    mobilenet,
+    mobilenet_v2,
+    resnet,
+    squeezenet,
+    synthetic,
+    transformer,
+    vgg,
+)
 from .gradients import check_grad
 from .gradients import random_array as _np_randn_from_type
 from .init import create_workload
@@ -24,8 +39,11 @@ __all__ = [
     "count_ops",
     "create_workload",
     "dcgan",
+    "densenet",
+    "dqn",
     "enabled_targets",
     "gradient",
+    "inception_v3",
     "layers",
     "lstm",
     "make_nat_expr",

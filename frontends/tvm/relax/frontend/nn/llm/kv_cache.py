@@ -41,17 +41,27 @@ class AttnKind(enum.IntEnum):
 class PagedKVCache(Object):
     """A cache of keys and values, an argument of a model (`nn.spec.Object(PagedKVCache)`)."""
 
-    def attention_with_fused_qkv(self, layer_id: int, qkv: Tensor, num_qo_heads: int, sm_scale: float) -> Tensor:
+    def attention_with_fused_qkv(
+        self,
+        layer_id: int,
+        qkv: Tensor,
+        num_qo_heads: int,
+        sm_scale: float | None = None,
+        *,
+        attn_score_scaling_factor: float = 1.0,
+    ) -> Tensor:
         """The attention of the tokens of a forward pass, whose keys and values are kept.
 
         qkv: the queries, keys and values of the tokens, [batch, length, heads, head_size].  num_qo_heads: the heads of
-        queries, which the result has.  sm_scale: the factor of the scores.
+        queries, which the result has.  sm_scale: the factor of the scores, by default the root of 1 / head_size.
+        attn_score_scaling_factor: another factor of the scores, as of v0.16 to v0.18.
         """
         batch, length, heads, size = qkv.shape
+        scale = (int(size) ** -0.5 if sm_scale is None else float(sm_scale)) * attn_score_scaling_factor
         tokens = qkv.reshape(batch * length, heads, size)
         call = call_dps_packed(
             "vm.builtin.attention_kv_cache_attention_with_fused_qkv",
-            [self.expr, PrimValue(layer_id), PrimValue(float(sm_scale)), tokens.expr],
+            [self.expr, PrimValue(layer_id), PrimValue(scale), tokens.expr],
             TensorStructInfo((batch * length, num_qo_heads, size), qkv.dtype),
         )
         return Tensor(_builder().emit(call)).reshape(batch, length, num_qo_heads, size)
