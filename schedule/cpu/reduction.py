@@ -106,9 +106,11 @@ def partial_sums(nest: Nest) -> str:
 
 def _tile_of_products(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> Tile | None:
     """The tile in which each vector of both factors of a product is used for several results; None for sums of other
-    summands, and for results along fewer axes. Among the tiles whose sums and a row of vectors fit into the registers,
-    the one whose multiplications, or loads, take the least time; of several the one with the fewest loads, or the smallest
-    one for short sums, whose lanes take as much time.
+    summands, and for results along fewer axes.
+
+    It is the tile that takes the least time for its multiplications or loads, among those whose sums and a row of
+    vectors fit into the registers: of several the one with the fewest loads, or, for short sums, whose lanes take as
+    much time, the smallest one.
 
     loads: the indices of the loads of vectors.  vector: the axis of the vectors.
     """

@@ -62,7 +62,8 @@ class Tile:
         rows = "" if self.rows is None else f", {self.height} rows along {names[self.rows]}"
         columns = "" if self.columns is None else f", {self.width} columns along {names[self.columns]}"
         copy = ", copies of columns" if self.panel is not None and self.panel.source is not None else ""
-        return f"{sums} in registers, vectors of {self.lanes} lanes along {names[self.vector]}{times}{rows}{columns}{copy}"
+        vectors = f"vectors of {self.lanes} lanes along {names[self.vector]}{times}"
+        return f"{sums} in registers, {vectors}{rows}{columns}{copy}"
 
 
 def greatest_height(cpu: CpuModel, vectors: int, most: int = HIGHEST) -> int:
