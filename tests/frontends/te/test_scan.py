@@ -508,11 +508,11 @@ def test_states_and_computes_of_a_scan_have_caches() -> None:
     written = s.cache_write(product, "local")
     k_o, _ = s[written].split(written.op.reduce_axis[0], nparts=2)
     partial = s.rfactor(written, k_o)
-    s[written].compute_at(s[product], product.op.axis[1])
+    s[written].compute_at(s[product], product.op.axis[1])  # pyright: ignore[reportAttributeAccessIssue]
     s[partial].compute_at(s[written], s[written].op.reduce_axis[0])
     s[weights].compute_at(s[partial], partial.op.axis[2])
     s[local].compute_at(s[partial], partial.op.axis[2])
-    s[shared].vectorize(shared.op.axis[1])
+    s[shared].vectorize(shared.op.axis[1])  # pyright: ignore[reportAttributeAccessIssue]
     text = check_products(s, weight, scan)
     for name in ("S_global", "S_global_local", "W_local", "product_local_rf"):
         assert f'T.block("{name}' in text
@@ -524,14 +524,14 @@ def test_weights_of_a_scan_are_read_by_its_threads() -> None:
     blocks, threads = te.thread_axis("blockIdx.x"), te.thread_axis("threadIdx.x")
     s[scan].env_threads([blocks, threads])
     shared, weights = s.cache_read(state, "shared", [product]), s.cache_read(weight, "local", [product])
-    outer, inner = s[product].split(product.op.axis[1], factor=4)
+    outer, inner = s[product].split(product.op.axis[1], factor=4)  # pyright: ignore[reportAttributeAccessIssue]
     s[product].bind(outer, blocks)
     s[product].bind(inner, threads)
     s[weights].compute_at(s[scan], threads)
     s[shared].compute_at(s[product], outer)
-    each, _ = s[shared].split(shared.op.axis[1], nparts=4)
+    each, _ = s[shared].split(shared.op.axis[1], nparts=4)  # pyright: ignore[reportAttributeAccessIssue]
     s[shared].bind(each, threads)
-    s[scan.op.init[0]].bind(scan.op.init[0].op.axis[1], threads)
+    s[scan.op.init[0]].bind(scan.op.init[0].op.axis[1], threads)  # pyright: ignore[reportAttributeAccessIssue]
     text = check_products(s, weight, scan, "python")
     assert text.index('thread="threadIdx.x"') < text.index('T.block("W_local')
 

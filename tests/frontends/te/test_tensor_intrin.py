@@ -36,7 +36,7 @@ def sums_of_copied_tiles(copy_stride: int) -> tuple[Any, Any, Any]:
     k_o, k_i = s[c].split(c.op.reduce_axis[0], factor=TILE)
     s[c].reorder(k_o, c.op.axis[0], k_i)
     s[copy].compute_at(s[c], k_o)
-    s[copy].tensorize(copy.op.axis[0], copy_of_a_tile(COLUMNS, copy_stride))
+    s[copy].tensorize(copy.op.axis[0], copy_of_a_tile(COLUMNS, copy_stride))  # pyright: ignore[reportAttributeAccessIssue]
     return s, a, c
 
 

@@ -217,7 +217,7 @@ def test_virtual_threads_in_threads_move_around_them() -> None:
     s[b].bind(j_i, x)
     s[local].compute_at(s[b], j_i)
     s[shared].compute_at(s[local], local.op.reduce_axis[0])
-    s[shared].bind(shared.op.axis[0], y)
+    s[shared].bind(shared.op.axis[0], y)  # pyright: ignore[reportAttributeAccessIssue]
     sch = te.apply_schedule(s, [a, w, b])
     tags = re.findall(r"thread=\"([a-zA-Z.]+)\"", sch.mod.script())
     assert tags[:4] == ["blockIdx.x", "vthread", "threadIdx.y", "threadIdx.x"]

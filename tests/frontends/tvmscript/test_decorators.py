@@ -110,7 +110,7 @@ def test_literals_of_tensor_expressions_are_numbers() -> None:
 
     @T.prim_func
     def f(A: T.Buffer((4,), "int8"), B: T.Buffer((4,), "float16")):
-        for i in range(count):
+        for i in range(count):  # pyright: ignore[reportArgumentType]
             A[i] = zero
             B[i] = B[i] * half
 
