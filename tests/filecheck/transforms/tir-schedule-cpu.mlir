@@ -31,13 +31,15 @@ relay.func primitive @layer("a" %a: tensor<4x64xf32>, "b" %b: tensor<5x64xf32>) 
 }
 // CHECK-LABEL: def layer
 // CHECK:       T_matmul_NT_rf = T.alloc_buffer((4, 5, 16))
-// CHECK:       for ax0_0, ax1 in T.grid(1, 5):
-// CHECK:           for ax2 in range(4):
-// CHECK-NEXT:          for ax1_1 in T.unroll(4):
-// CHECK-NEXT:              for ax0 in T.vectorized(16):
-// CHECK-NEXT:                  with T.block("T_matmul_NT_rf_update"):
-// CHECK:           for ax0_1, k_1 in T.grid(4, 16):
-// CHECK-NEXT:          with T.block("T_matmul_NT"):
+// CHECK:       for ax0_0, ax1_0 in T.grid(2, 1):
+// CHECK:           for ax3 in range(4):
+// CHECK-NEXT:          for ax1 in T.unroll(2):
+// CHECK-NEXT:              for ax2 in T.unroll(5):
+// CHECK-NEXT:                  for ax0 in T.vectorized(16):
+// CHECK-NEXT:                      with T.block("T_matmul_NT_rf_update"):
+// CHECK:           for ax0_1, ax1_1 in T.grid(2, 5):
+// CHECK-NEXT:          for k_1 in T.vectorized(16):
+// CHECK-NEXT:              with T.block("T_matmul_NT"):
 
 // A sum of few steps stays as it is.
 relay.func primitive @columns("a" %a: tensor<3x5xf32>) {
