@@ -219,14 +219,17 @@ class Schedule:
     def resolved_operations(self) -> dict[Stage, Operation]:
         """The operation of each stage, with its inputs replaced by the current tensors of their stages."""
         operations: dict[Stage, Operation] = {}
+        changed = {
+            stage: op for stage in self.stages if isinstance(op := stage.op, ScanOp) and self._has_changed(stage)
+        }
 
         def tensor_of(tensor: Tensor) -> Tensor:
             return operations[self[tensor]].output(tensor.value_index)
 
         for stage in self.stages:
-            if isinstance(stage.op, ScanOp) and self._has_changed(stage):
-                operations[stage] = rebuild_scan(stage.op, tensor_of)
-            elif stage.scan is None or self._has_changed(stage.scan):
+            if stage in changed:
+                operations[stage] = rebuild_scan(changed[stage], tensor_of)
+            elif stage.scan is None or stage.scan in changed:
                 operations[stage] = substitute_inputs(stage.op, tensor_of)
             else:
                 operations[stage] = stage.op

@@ -18,7 +18,7 @@ from ..autotvm.task.flops import FlopError, compute_flop
 from ..driver.build_module import schedule_to_module
 from ..ir.module import IRModule, PrimFunc
 from ..meta_schedule.database import MAIN, Workload, normalized
-from ..meta_schedule.space_generator import PostOrderApply
+from ..meta_schedule.space_generator import default_schedule
 from ..target.target import Target, target_of
 from ..tir import Schedule
 from ..tir.analysis import estimate_tir_flops
@@ -94,8 +94,7 @@ class ComputeDAG:
 
     def default_schedule(self) -> Schedule:
         """The kernel with the default schedule."""
-        sch = Schedule(IRModule({MAIN: self.func}), enable_check=False)
-        return PostOrderApply().draw(sch, target_of(self.target))
+        return default_schedule(IRModule({MAIN: self.func}), target_of(self.target))
 
     def apply_steps_from_state(self, state: State, layout_rewrite: Any = None) -> tuple[Any, list[Tensor]]:
         """The schedule of a state and its tensors: `tvm.lower(sch, args)`, `tvm.build(sch, args)`.
@@ -126,9 +125,8 @@ class ComputeDAG:
 
     def workload_key(self) -> str:
         """A text that is equal for equal formulas and shapes."""
-        workload = Workload(normalized(self.func))
         shapes = [[size.value for size in each.shape if isinstance(size, IntImm)] for each in self.tensors]
-        return json.dumps([f"{workload.shash:016x}", *shapes])
+        return json.dumps([Workload(normalized(self.func)).key, *shapes])
 
     def __str__(self) -> str:
         if not self.tensors:

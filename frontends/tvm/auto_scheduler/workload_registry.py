@@ -9,7 +9,7 @@ from typing import Any
 from ....core.errors import OptionError
 from ....expressions.tensor import Tensor
 from ..absent import report_absent
-from ..autotvm.task.task import deserialize_args, serialize_args
+from ..autotvm.task.task import deserialize_args, serialize_args, tuples_of_lists
 
 __getattr__ = report_absent("tvm.auto_scheduler.workload_registry")
 
@@ -61,11 +61,7 @@ def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
     function = WORKLOAD_FUNC_REGISTRY.get(name)
     if not callable(function):
         raise OptionError(f"workload {workload_key}: no function {name!r} is registered")
-    return list(function(*deserialize_args([_tuples(each) for each in args])))
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return list(function(*deserialize_args(tuples_of_lists(args))))
 
 
 __all__ = ["make_workload_key", "register_workload", "register_workload_tensors", "workload_key_to_tensors"]

@@ -16,7 +16,7 @@ from ..version import __version__
 from .measure import MeasureInput, MeasureResult
 from .task.dispatcher import ApplyHistoryBest
 from .task.space import ConfigEntity
-from .task.task import Task
+from .task.task import Task, tuples_of_lists
 
 __getattr__ = report_absent("tvm.autotvm.record")
 
@@ -67,7 +67,7 @@ def decode(row: str, protocol: str = "json") -> tuple[MeasureInput, MeasureResul
     except (ValueError, KeyError, TypeError) as error:
         raise LoadError(f"{row[:60]!r}, expected a record of autotvm: {error}") from None
     config_entity.cost = fmean(measured.costs)
-    task = Task(name, _tuples(args))
+    task = Task(name, tuples_of_lists(args))
     return MeasureInput(Target(str(target).replace("-target", "-mtriple")), task, config_entity), measured
 
 
@@ -77,10 +77,6 @@ def _parts(fields: Mapping[str, Any]) -> tuple[list[Any], Mapping[str, Any], lis
         target, name, args, _, _, config = fields["i"]
         return [target, name, args], config, fields["r"]
     return fields["input"][:3], fields["config"], fields["result"]
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
 
 
 def load_from_buffer(file: Iterable[str]) -> Iterator[tuple[MeasureInput, MeasureResult]]:

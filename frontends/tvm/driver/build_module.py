@@ -39,6 +39,7 @@ from ..transform import PassContext, XdslPass, as_module, run_passes
 from .intrinsics import lower_intrinsics
 
 _KERNEL_FORMATS = ("cu", "ptx")
+C_FORMATS = ("c", "cc")
 NATIVE_FORMATS = {"": "llvm-optimized", "ll": "llvm-optimized", "s": "asm", "asm": "asm"}
 """The formats of native code, each with the kind of `Program.source`."""
 
@@ -200,8 +201,8 @@ class CModule(OperatorModule):
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the functions as C, `.c` or `.cc`, or as `OperatorModule.save` does."""
-        if format_of(file_name, fmt) in ("c", "cc"):
-            save_source(self, file_name, fmt, ("c", "cc"))
+        if format_of(file_name, fmt) in C_FORMATS:
+            save_source(self, file_name, fmt, C_FORMATS)
         else:
             super().save(file_name, fmt)
 
@@ -256,7 +257,7 @@ def format_of(file_name: str | os.PathLike[str], fmt: str) -> str:
 
 def check_c_format(fmt: str) -> None:
     """OptionError for a format of source other than C: "c", "cc" and the default, ""."""
-    if fmt not in ("", "c", "cc"):
+    if fmt not in ("", *C_FORMATS):
         raise OptionError(f"source format {fmt!r}, expected c")
 
 

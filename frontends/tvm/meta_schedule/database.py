@@ -57,6 +57,11 @@ class Workload:
         """A number that is equal for equal kernels."""
         return structural_hash(self.mod[MAIN].with_attr("global_symbol", MAIN))
 
+    @property
+    def key(self) -> str:
+        """The number as text."""
+        return f"{self.shash:016x}"
+
 
 @dataclass(frozen=True, eq=False)
 class TuningRecord:

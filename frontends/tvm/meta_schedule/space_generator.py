@@ -9,6 +9,7 @@ from ....core.errors import OptionError
 from ....schedule.cpu.schedules import schedule_cpu
 from ....schedule.gpu.schedules import schedule_gpu
 from ..absent import report_absent
+from ..ir.module import IRModule
 from ..target.target import Target
 from ..tir import Schedule
 
@@ -66,6 +67,11 @@ class PostOrderApply(SpaceGenerator):
         with sch.without_checks():
             sch.replay(found.trace)
         return sch
+
+
+def default_schedule(mod: IRModule, target: Target) -> Schedule:
+    """The kernel of a module with the default schedule for a target."""
+    return PostOrderApply().draw(Schedule(mod, enable_check=False), target)
 
 
 __all__ = ["PostOrderApply", "ScheduleFn", "SpaceGenerator"]

@@ -7,7 +7,7 @@ method of a node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ....core.errors import OptionError
@@ -362,6 +362,17 @@ class PyExprMutator(_Functor):
 
     def _all(self, exprs: Sequence[Any]) -> list[Any]:
         return [self.visit_expr(each) for each in exprs]
+
+
+class Substitution(PyExprMutator):
+    """Replaces variables by expressions."""
+
+    def __init__(self, values: Mapping[Var, Expr]):
+        super().__init__()
+        self._values = values
+
+    def visit_var_(self, op: Var) -> Expr:
+        return self._values.get(op) or self.get_var_remap(op)
 
 
 def _same(new: Sequence[Any], old: Sequence[Any]) -> bool:

@@ -30,8 +30,8 @@ from ..ir.module import IRModule
 from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from .bindings import BindingBlock, DataflowBlock
-from .expr import Expr, TupleGetItem, Var
-from .expr_functor import PyExprMutator
+from .expr import TupleGetItem, Var
+from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
@@ -266,21 +266,10 @@ def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
         params = func.params[int(count) :]
         whole = Var(param_tuple_name, TupleStructInfo([param.struct_info for param in params]))
         fields = {param: TupleGetItem(whole, n) for n, param in enumerate(params)}
-        body = _Substitution(fields).visit_expr(func.body)
+        body = Substitution(fields).visit_expr(func.body)
         return Function([*func.params[: int(count)], whole], body, func.ret_struct_info, attrs=func.attrs)
 
     return FunctionalPass(lambda mod, ctx: _on_functions(bundle, mod), PassInfo(0, "BundleModelParams"))
-
-
-class _Substitution(PyExprMutator):
-    """Replaces variables by expressions."""
-
-    def __init__(self, values: Mapping[Var, Expr]):
-        super().__init__()
-        self._values = values
-
-    def visit_var_(self, op: Var) -> Expr:
-        return self._values.get(op) or self.get_var_remap(op)
 
 
 __all__ = [

@@ -19,7 +19,7 @@ from ...relay import Function, const, module
 from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
-from ..driver.build_module import NATIVE_FORMATS, DeviceModule, check_c_format, save_source, source_of
+from ..driver.build_module import C_FORMATS, NATIVE_FORMATS, DeviceModule, check_c_format, save_source, source_of
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array, cpu
 from ..target.target import target_of
@@ -111,7 +111,7 @@ class GraphExecutorFactoryModule:
 class CGraphModule(GraphExecutorFactoryModule):
     """A compiled graph whose source is C11, for a compiler of the user's. On this machine native code runs it."""
 
-    _formats = ("c", "cc")
+    _formats = C_FORMATS
 
     def __init__(self, executable: Executable, graph: Module, opt_level: int):
         super().__init__(executable)

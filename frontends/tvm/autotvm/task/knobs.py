@@ -70,7 +70,21 @@ def get_pow2s(n: int) -> list[int]:
 # Entities: one choice of a knob each
 
 
-class SplitEntity:
+class _Choice:
+    """A choice of a knob. kind: its name in records."""
+
+    kind: ClassVar[str]
+
+    @property
+    def value(self) -> Any:
+        """The choice as JSON."""
+        raise NotImplementedError(f"{type(self).__name__} has no value")
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
+class SplitEntity(_Choice):
     """The extents of the loops of a split, outermost first. The first may be -1, which the extent of the loop
     determines."""
 
@@ -89,14 +103,10 @@ class SplitEntity:
 
     @property
     def value(self) -> Any:
-        """The choice as JSON."""
         return self.size
 
-    def __repr__(self) -> str:
-        return str(self.size)
 
-
-class ReorderEntity:
+class ReorderEntity(_Choice):
     """An order of loops. perm: the index of the loop at each position."""
 
     kind = "re"
@@ -112,14 +122,10 @@ class ReorderEntity:
 
     @property
     def value(self) -> Any:
-        """The choice as JSON."""
         return self.perm
 
-    def __repr__(self) -> str:
-        return str(self.perm)
 
-
-class AnnotateEntity:
+class AnnotateEntity(_Choice):
     """An annotation of each loop, of `ANNOTATIONS`; or the indices of the loops at which caches are computed."""
 
     kind = "an"
@@ -154,11 +160,7 @@ class AnnotateEntity:
 
     @property
     def value(self) -> Any:
-        """The choice as JSON."""
         return self.anns
-
-    def __repr__(self) -> str:
-        return str(self.anns)
 
 
 def _annotate(stage: Any, loops: list[Any], n: int, annotation: str) -> None:
@@ -174,7 +176,7 @@ def _annotate(stage: Any, loops: list[Any], n: int, annotation: str) -> None:
         raise OptionError(f"annotation {annotation!r}, expected one of {', '.join(ANNOTATIONS)}")
 
 
-class OtherOptionEntity:
+class OtherOptionEntity(_Choice):
     """A value. val: the value."""
 
     kind = "ot"
@@ -184,11 +186,7 @@ class OtherOptionEntity:
 
     @property
     def value(self) -> Any:
-        """The choice as JSON."""
         return self.val
-
-    def __repr__(self) -> str:
-        return str(self.val)
 
 
 Entity: TypeAlias = SplitEntity | ReorderEntity | AnnotateEntity | OtherOptionEntity

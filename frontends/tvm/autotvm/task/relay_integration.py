@@ -11,9 +11,8 @@ from ...absent import report_absent
 from ...ir.module import IRModule
 from ...meta_schedule.database import Workload, normalized
 from ...meta_schedule.graphs import PRODUCTS, GraphKernel, kernels_of_graph
-from ...meta_schedule.space_generator import PostOrderApply
+from ...meta_schedule.space_generator import default_schedule
 from ...target.target import Target, TargetLike, target_of
-from ...tir import Schedule
 from ...tir.analysis import estimate_tir_flops
 from .space import ConfigSpace
 from .task import Task, register_function
@@ -47,12 +46,12 @@ def extract_from_multiple_program(
     """
     where = target_of(target, target_host)
     names = PRODUCTS if ops is None else tuple(str(getattr(each, "name", each)) for each in ops)
-    tasks: dict[int, Task] = {}
+    tasks: dict[str, Task] = {}
     for mod, values in zip(mods, params, strict=True):
         for kernel in kernels_of_graph(mod, values, names):
             workload = Workload(normalized(kernel.func))
-            if workload.shash not in tasks:
-                tasks[workload.shash] = _task(kernel, workload, where)
+            if workload.key not in tasks:
+                tasks[workload.key] = _task(kernel, workload, where)
     return list(tasks.values())
 
 
@@ -61,10 +60,9 @@ _KERNELS: dict[str, Workload] = {}
 
 
 def _task(kernel: GraphKernel, workload: Workload, target: Target) -> Task:
-    key = f"{workload.shash:016x}"
-    _KERNELS[key] = workload
+    _KERNELS[workload.key] = workload
     register_function(kernel.name, "fcustomized", _default_schedule, override=True)
-    task = Task(kernel.name, (key,))
+    task = Task(kernel.name, (workload.key,))
     task.config_space, task.target, task.target_host = ConfigSpace(), target, target.host
     task.flop = estimate_tir_flops(workload.mod) or 1.0
     return task
@@ -72,8 +70,7 @@ def _task(kernel: GraphKernel, workload: Workload, target: Target) -> Task:
 
 def _default_schedule(key: str) -> tuple[IRModule, list[Any]]:
     """The template of a kernel: its module with the default schedule for the current target."""
-    sch = PostOrderApply().draw(Schedule(_KERNELS[key].mod, enable_check=False), target_of())
-    return sch.mod, []
+    return default_schedule(_KERNELS[key].mod, target_of()).mod, []
 
 
 __all__ = ["extract_from_multiple_program", "extract_from_program"]

@@ -38,6 +38,11 @@ def _encode(value: Any) -> Any:
     raise OptionError(f"argument {value!r} of a template, expected tensors, numbers, text, or lists of these")
 
 
+def tuples_of_lists(value: Any) -> Any:
+    """The arguments of `serialize_args` that were read from JSON, which has lists instead of tuples."""
+    return tuple(map(tuples_of_lists, value)) if isinstance(value, list) else value  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+
+
 def deserialize_args(args: Sequence[Any]) -> list[Any]:
     """The arguments of `serialize_args`: each tensor is a new placeholder."""
     return [

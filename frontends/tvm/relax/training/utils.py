@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from .....core.errors import ArgumentError
 from ...absent import report_absent
@@ -10,7 +10,7 @@ from ...ir.module import IRModule
 from ...transform import FunctionalPass, PassContext, PassInfo
 from ..bindings import BindingBlock, DataflowBlock, SeqExpr
 from ..expr import Expr, Tuple, Var
-from ..expr_functor import PyExprMutator
+from ..expr_functor import Substitution
 from ..function import Function
 
 __getattr__ = report_absent("tvm.relax.training.utils")
@@ -35,7 +35,7 @@ def AppendLoss(
             )
         inputs = dict(zip(loss_function.params, results, strict=False))
         targets = list(loss_function.params[num_backbone_outputs:])
-        loss = _Renaming({var: inputs[var] for var in loss_function.params[:num_backbone_outputs]})
+        loss = Substitution({var: inputs[var] for var in loss_function.params[:num_backbone_outputs]})
         rest = loss.visit_expr(loss_function.body)
         bindings = [each for block in (*model.body.blocks, *_blocks(rest)) for each in block.bindings]
         value = rest.body if isinstance(rest, SeqExpr) else rest
@@ -61,17 +61,6 @@ def _results(func: Function) -> Sequence[Expr]:
 
 def _blocks(expr: Expr) -> Sequence[BindingBlock]:
     return expr.blocks if isinstance(expr, SeqExpr) else []
-
-
-class _Renaming(PyExprMutator):
-    """Replaces variables by expressions."""
-
-    def __init__(self, values: Mapping[Var, Expr]):
-        super().__init__()
-        self._values = values
-
-    def visit_var_(self, op: Var) -> Expr:
-        return self._values.get(op) or self.get_var_remap(op)
 
 
 __all__ = ["AppendLoss"]
