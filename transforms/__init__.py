@@ -60,6 +60,7 @@ PASSES: dict[str, str] = {
     "tir-check-launches": "tir.check_launches",
     "tir-collapse-axes": "tir.collapse_axes",
     "tir-compact-buffers": "tir.compact_buffers",
+    "tir-complete-tiles": "tir.complete_tiles",
     "tir-distribute-threads": "tir.distribute_threads",
     "tir-hoist-conditions": "tir.hoist_conditions",
     "tir-insert-barriers": "tir.insert_barriers",

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from functools import cache
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerType, VectorType
 from xdsl.ir import Block, Dialect, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
+from ...core.dtypes import dtype_of
 from . import (
     AccessOp,
     AccessPtrOp,
@@ -322,6 +324,15 @@ def computing_ops(value: SSAValue) -> Iterator[Operation]:
 def depends_on(value: SSAValue, variables: Container[SSAValue]) -> bool:
     """Whether a value is one of some values, or computed from one."""
     return value in variables or any(operand in variables for op in computing_ops(value) for operand in op.operands)
+
+
+def conjuncts(condition: SSAValue) -> Iterator[SSAValue]:
+    """The conjuncts of a condition, in order."""
+    if isinstance(op := condition.owner, arith.AndIOp) and dtype_of(condition.type).is_bool:
+        yield from conjuncts(op.lhs)
+        yield from conjuncts(op.rhs)
+    else:
+        yield condition
 
 
 def following_ops(op: Operation) -> list[Operation]:

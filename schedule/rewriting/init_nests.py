@@ -22,8 +22,8 @@ from ...core.errors import PassError, ScheduleError
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, IfOp, InitOp, LoadOp, MatchRegionOp, Mixed, TirBuilder
 from ...dialects.tir.copying import copy_bound, copy_expression
-from ...dialects.tir.tree import captured_operands, erase_if_dead, erase_statement, with_expressions
-from .nest import builder_before_expressions, conjuncts, simplify_blocks
+from ...dialects.tir.tree import captured_operands, conjuncts, erase_if_dead, erase_statement, with_expressions
+from .nest import builder_before_expressions, simplify_blocks
 from .rebuild import emit_bound
 
 

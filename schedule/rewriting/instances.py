@@ -22,7 +22,7 @@ from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
 from ...dialects.tir import BlockOp, ForOp, TirBuilder, comparison_name
 from ...dialects.tir.copying import copy_expression
-from .nest import conjuncts
+from ...dialects.tir.tree import conjuncts
 
 Values: TypeAlias = Mapping[SSAValue, Lin]
 """The values of the axes of a block at a builder's point."""

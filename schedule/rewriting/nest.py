@@ -6,7 +6,7 @@ computed for. No function checks whether the change is legal.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import cast
 
@@ -45,6 +45,7 @@ from ...dialects.tir.base import split_mixed, string_array
 from ...dialects.tir.operands import drop_predicate, set_operands
 from ...dialects.tir.static import make_static
 from ...dialects.tir.tree import (
+    conjuncts,
     erase_if_dead,
     erase_statement,
     has_effect,
@@ -214,15 +215,6 @@ def _normal(analyzer: Analyzer, value: SSAValue, consumer: Operation) -> SSAValu
     if lin.atom is value:
         return value
     return export(analyzer, lin, builder_before(consumer), value.type)
-
-
-def conjuncts(condition: SSAValue) -> Iterator[SSAValue]:
-    """The conjuncts of a condition, in order."""
-    if isinstance(op := condition.owner, arith.AndIOp) and dtype_of(condition.type).is_bool:
-        yield from conjuncts(op.lhs)
-        yield from conjuncts(op.rhs)
-    else:
-        yield condition
 
 
 def _simplify_predicate(analyzer: Analyzer, op: BlockOp, predicate: SSAValue) -> None:

@@ -20,12 +20,11 @@ from ...core.errors import PassError, ScheduleError
 from ...dialects.text.names import source_name
 from ...dialects.tir import Axis, BlockOp, ForOp, InitOp, TirBuilder
 from ...dialects.tir.copying import copy_expression
-from ...dialects.tir.tree import erase_if_dead
+from ...dialects.tir.tree import conjuncts, erase_if_dead
 from .init_nests import InitNest, is_reduction_axis
 from .nest import (
     builder_before,
     builder_before_expressions,
-    conjuncts,
     export_mixed,
     move_to_end,
     set_predicate,

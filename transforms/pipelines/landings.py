@@ -25,6 +25,7 @@ from ...module import has_graphs, has_programs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
 from ..tir.compact_buffers import TirCompactBuffersPass
+from ..tir.complete_tiles import TirCompleteTilesPass
 from ..tir.hoist_conditions import TirHoistConditionsPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_extension_scalars import TirLowerExtensionScalarsPass
@@ -227,7 +228,7 @@ def _resolve(options: Options, launches: bool) -> list[ModulePass]:
         TirCheckBoundsPass(),
         *([] if launches else [TirPartitionLoopsPass()]),
         TirSimplifyPass(unit_loops=True),
-        *([] if launches else [TirHoistConditionsPass()]),
+        *([] if launches else [TirHoistConditionsPass(), TirCompleteTilesPass(masks=options.cpu.masks)]),
         vectorize,
         *([] if launches else [TirCompactBuffersPass()]),
         TirUnrollLoopsPass(),

@@ -1,0 +1,492 @@
+"""The pass `tir-complete-tiles`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import partial, reduce
+from types import MappingProxyType
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...analysis.index import Analyzer
+from ...analysis.loop_accesses import are_apart
+from ...analysis.threads.axes import thread_axis_of
+from ...analysis.threads.memories import LOCAL, memory_of
+from ...core.comparisons import predicate_of
+from ...core.dtypes import element_byte_size
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...dialects.attributes import TIR_NOALIAS, is_true
+from ...dialects.text import expression_text
+from ...dialects.tir import (
+    AllocBufferOp,
+    ForOp,
+    FuncOp,
+    IfOp,
+    IfThenElseOp,
+    LoadOp,
+    StoreOp,
+    TirBuilder,
+    YieldOp,
+    constant_value,
+    is_speculatable,
+)
+from ...dialects.tir.base import memref_type
+from ...dialects.tir.copying import copy_out
+from ...dialects.tir.tree import (
+    computing_ops,
+    conjuncts,
+    depends_on,
+    erase_statement,
+    has_effect,
+    is_expression_op,
+    is_pure_expression,
+)
+from .preconditions import report_blocks
+
+_remarks = PassRemarks("tir-complete-tiles")
+Known = Mapping[SSAValue, SSAValue]
+"""The values that replace those of the original loops."""
+
+
+@dataclass(frozen=True)
+class TirCompleteTilesPass(ModulePass):
+    """Computes whole tiles of sums where the last tile has fewer rows or columns.
+
+    A tile is the elements that a serial loop sums, for the iterations of unrolled and vectorized loops in it, its axes.
+    Comparisons limit the first iterations of the axes for which a sum is computed. Here the sums of all iterations are
+    in a local buffer during the serial loop, so that they are registers and the loop has no branches; afterwards the
+    comparisons decide which sums are stored.
+
+    The iterations of an unrolled axis that a comparison excludes, rows, load what its first iteration loads, so all
+    loads are in bounds. If the comparison permits the first row alone, the loop sums this row in memory. Comparisons of
+    other axes, with the lanes of a vectorized axis, remain around the loads that depend on these axes alone.
+
+    The serial loop contains one statement, a store. Its conditions are comparisons that hold up to an iteration of each
+    axis, and that the serial loop does not change. No load of the loop may concern the memory of the stored buffer,
+    except the elements themselves: other buffers are allocations, or the function has `tir.noalias`. A loop before that
+    stores a number in the elements stores it in the local buffer instead.
+
+    max-bytes: the maximum size of the local buffer; the size of all registers of a processor.  masks: whether
+    comparisons of lanes may remain around loads: whether the processor loads the lanes of a mask.
+
+    Before
+        tir.for serial "k" %k : i32 in [0 +: 8] {
+          tir.for unrolled "i" %i : i32 in [0 +: 4] {
+            %0 = arith.cmpi slt, %i, %n : i32
+            tir.if %0 {
+              %c = tir.load %C[%i] : memref<?xf32>
+              %a = tir.load %A[%i, %k] : memref<?x8xf32>
+              %sum = arith.addf %c, %a : f32
+              tir.store %sum, %C[%i] : memref<?xf32>
+            }
+          }
+        }
+
+    After
+        %0 = arith.cmpi slt, %c1, %n : i32
+        tir.if %0 {
+          %C_1 = tir.alloc_buffer "C" : memref<4xf32, "local">
+          ... the elements of C, for each row that is excluded the one of row 0
+          tir.for serial "k" %k : i32 in [0 +: 8] {
+            tir.for unrolled "i" %i : i32 in [0 +: 4] {
+              %1 = arith.cmpi slt, %i, %n : i32
+              %row = arith.select %1, %i, %c0 : i32
+              %c = tir.load %C_1[%i] : memref<4xf32, "local">
+              %a = tir.load %A[%row, %k] : memref<?x8xf32>
+              %sum = arith.addf %c, %a : f32
+              tir.store %sum, %C_1[%i] : memref<4xf32, "local">
+            }
+          }
+          ... the elements to C, where the comparison permits
+        } else {
+          ... the loop for row 0 alone, if the comparison permits it
+        }
+
+    Must hold before: no tir.block (`tir-resolve-blocks`).
+
+    Gone after: nothing.
+    """
+
+    name = "tir-complete-tiles"
+
+    max_bytes: int = 2048
+    masks: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp) and all(thread_axis_of(inner) is None for inner in function.walk()):
+                noalias = is_true(function.attr(TIR_NOALIAS))
+                self._complete_tiles(find_ops(function, ForOp), noalias)
+                report_blocks(_remarks, function)
+
+    def _complete_tiles(self, loops: Iterable[ForOp], noalias: bool) -> None:
+        """Completes the tiles of loops, the outermost first."""
+        inside: set[Operation] = set()
+        for loop in list(loops):
+            tile = None if loop in inside else _Tile.of(loop, noalias)
+            if tile is None:
+                continue
+            inside.update(loop.walk())
+            text = f"the last tile of {tile.store.buffer.name_hint} during loop {loop.loop_var.data}"
+            if tile.size > self.max_bytes:
+                limit = f"it is {tile.size} bytes, more than {self.max_bytes}"
+                _remarks.missed(loop, lambda: f"{text} stays incomplete: {limit}")
+            elif tile.mask and not self.masks:
+                _remarks.missed(loop, lambda: f"{text} stays incomplete: the processor has no masks for the lanes")
+            else:
+                limits = " and ".join(f"`{expression_text(limit)}`" for limit in tile.limits)
+                tile.complete()
+                _remarks.applied(loop, lambda: f"{text} is computed whole, stored where {limits}")
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """The tile of elements that a loop sums.
+
+    nest: the loops in `loop` around `store`.  axes: the loops of the nest that the indices of the elements depend on.
+    rows: the unrolled axes whose comparisons depend on no other axis, each with its comparisons.  mask: the other
+    comparisons.  init: a loop before `loop` that stores `number` in the elements.
+    """
+
+    loop: ForOp
+    nest: Sequence[ForOp]
+    store: StoreOp
+    axes: Sequence[ForOp]
+    rows: Mapping[ForOp, Sequence[SSAValue]]
+    mask: Sequence[SSAValue]
+    init: ForOp | None
+    number: SSAValue | None
+
+    @staticmethod
+    def of(loop: ForOp, noalias: bool) -> _Tile | None:
+        """The tile of a loop, None if it sums none or no comparison limits an axis."""
+        found = _statement(loop)
+        if found is None or loop.kind.data != "serial" or loop.mixed_bounds[2] != 1:
+            return None
+        nest, limits, store = found
+        axes = [op for op in nest if any(depends_on(index, [op.variable]) for index in store.indices)]
+        sums = [op for op in nest if op not in axes]
+        variables = [op.variable for op in (loop, *sums)]
+        analyzer = Analyzer()
+        if (
+            not limits
+            or any(op.kind.data == "vectorized" for op in sums)
+            or any(depends_on(value, variables) for value in (*limits, *store.indices))
+            or not all(_is_limit(limit, axes, analyzer) for limit in limits)
+            or not _is_separate(loop, store, axes, analyzer, noalias)
+        ):
+            return None
+        rows: dict[ForOp, list[SSAValue]] = {}
+        mask: list[SSAValue] = []
+        for limit in limits:
+            of_limit = [axis for axis in axes if depends_on(limit, [axis.variable])]
+            if len(of_limit) == 1 and of_limit[0].kind.data == "unrolled":
+                rows.setdefault(of_limit[0], []).append(limit)
+            elif any(axis.kind.data == "vectorized" for axis in of_limit):
+                mask.append(limit)
+            else:
+                return None
+        if any(depends_on(limit, [axis.variable]) for limit in mask for axis in rows):
+            return None
+        if not _is_safe(store.value, loop):
+            return None
+        init, number = _init(loop, limits, store, axes, analyzer)
+        return _Tile(loop, nest, store, axes, rows, mask, init, number)
+
+    @property
+    def limits(self) -> list[SSAValue]:
+        """All comparisons."""
+        return [*(limit for limits in self.rows.values() for limit in limits), *self.mask]
+
+    @property
+    def size(self) -> int:
+        """The size of the elements, in bytes."""
+        size = element_byte_size(memref_type(self.store.buffer).element_type)
+        for axis in self.axes:
+            size *= _extent(axis)
+        return size
+
+    def complete(self) -> None:
+        """Replaces the loop by one for the whole tile, and one for its first row."""
+        builder = TirBuilder(InsertPoint.before(self.loop), self.loop.location)
+        conditions = self._limits_at_start(self.limits, builder)
+        extent = self.loop.mixed_bounds[1]
+        if self.init is None and not isinstance(extent, int):
+            conditions.append(builder.binary("gt", extent, 0))
+        with _branch(builder, conditions).then:
+            if self.rows:
+                axis, limits = next(iter(self.rows.items()))
+                branch = _branch(builder, self._limits_at_start(limits, builder, {axis.variable: 1}))
+                with branch.then:
+                    self._emit_loop(builder, self.axes)
+                with branch.orelse:
+                    self._emit_loop(builder, [each for each in self.axes if each is not axis])
+            else:
+                self._emit_loop(builder, self.axes)
+        for loop in filter(None, (self.init, self.loop)):
+            erase_statement(loop)
+
+    def _limits_at_start(
+        self, limits: Iterable[SSAValue], builder: TirBuilder, iterations: Mapping[SSAValue, int] = MappingProxyType({})
+    ) -> list[SSAValue]:
+        """Emits comparisons for given iterations of some axes, and the first one of the others."""
+        variables = [axis.variable for axis in self.axes]
+        known = {each: builder.const(iterations.get(each, 0), each.type) for each in variables}
+        return [copy_out(limit, self.loop, builder, dict(known)) for limit in limits]
+
+    def _emit_loop(self, builder: TirBuilder, axes: Sequence[ForOp]) -> None:
+        """Emits the loop for all iterations of some axes and the first one of the others, with the elements in a local
+        buffer."""
+        name, type = self.store.buffer.name_hint or "sum", memref_type(self.store.buffer).element_type
+        shape = [_extent(axis) for axis in axes]
+        local = builder.insert(AllocBufferOp(name, type, shape, space=StringAttr(LOCAL))).buffer
+        others = [axis for axis in self.axes if axis not in axes]
+        first = {axis.variable: builder.const(0, axis.variable.type) for axis in others}
+
+        def start(known: Known, indices: Sequence[SSAValue]) -> None:
+            if self.init is not None and self.number is not None:
+                value = copy_out(self.number, self.init, builder, {})
+            else:
+                load = partial(builder.load, self.store.buffer)
+                value = self._under_mask(known, type, builder, lambda: load(self._indices(known, builder)))
+            builder.insert(StoreOp(value, local, indices))
+
+        def add(known: Known, indices: Sequence[SSAValue]) -> None:
+            values = dict(known)
+            for op in self._reads():
+                result = op.results[0]
+                if isinstance(op, LoadOp) and op.buffer is self.store.buffer:
+                    values[result] = builder.load(local, indices)
+                elif depends_on(result, self._masked):
+                    copy = partial(copy_out, result, self.loop, builder, dict(values))
+                    values[result] = self._under_mask(known, result.type, builder, copy)
+            builder.insert(StoreOp(copy_out(self.store.value, self.loop, builder, values), local, indices))
+
+        def finish(known: Known, indices: Sequence[SSAValue]) -> None:
+            with _branch(builder, self._limits(known, builder)).then:
+                builder.insert(StoreOp(builder.load(local, indices), self.store.buffer, self._indices(known, builder)))
+
+        self._emit_nest(axes, first, (), builder, start)
+        loop = builder.insert(_empty_copy(self.loop))
+        with builder.at(loop.body.block):
+            nest = [each for each in self.nest if each not in others]
+            self._emit_nest(nest, {**first, self.loop.variable: loop.variable}, (), builder, add)
+        self._emit_nest(axes, first, (), builder, finish, is_whole=False)
+
+    def _emit_nest(
+        self,
+        loops: Sequence[ForOp],
+        known: Known,
+        indices: Sequence[SSAValue],
+        builder: TirBuilder,
+        emit: Callable[[Known, Sequence[SSAValue]], None],
+        *,
+        is_whole: bool = True,
+    ) -> None:
+        """Emits copies of loops around a statement.
+
+        indices: the variables of the axes around.  emit: emits the statement, for the values that replace those of the
+        original loops and the variables of all axes.  is_whole: whether the statement for a row that is excluded is
+        that of the first row.
+        """
+        if not loops:
+            emit(known, indices)
+            return
+        loop, *rest = loops
+        copy = builder.insert(_empty_copy(loop))
+        with builder.at(copy.body.block):
+            variable = value = copy.variable
+            if is_whole and loop in self.rows:
+                values = {**known, loop.variable: variable}
+                limits = [copy_out(limit, self.loop, builder, dict(values)) for limit in self.rows[loop]]
+                value = builder.select(_all(limits, builder), variable, builder.const(0, variable.type))
+            indices = [*indices, variable] if loop in self.axes else indices
+            self._emit_nest(rest, {**known, loop.variable: value}, indices, builder, emit, is_whole=is_whole)
+
+    @property
+    def _masked(self) -> list[SSAValue]:
+        """The variables that the mask depends on."""
+        variables = [axis.variable for axis in self.axes]
+        return [each for each in variables if any(depends_on(limit, [each]) for limit in self.mask)]
+
+    def _reads(self) -> list[Operation]:
+        """The loads and choices that compute the sum, operands first."""
+        ops = (op for op in self.loop.walk() if isinstance(op, LoadOp | IfThenElseOp))
+        return [op for op in ops if not isinstance(op.parent_op(), IfThenElseOp)]
+
+    def _limits(self, known: Known, builder: TirBuilder) -> list[SSAValue]:
+        """Emits the comparisons."""
+        return [copy_out(limit, self.loop, builder, dict(known)) for limit in self.limits]
+
+    def _indices(self, known: Known, builder: TirBuilder) -> list[SSAValue]:
+        """Emits the indices of an element in memory."""
+        return [copy_out(index, self.loop, builder, dict(known)) for index in self.store.indices]
+
+    def _under_mask(self, known: Known, type: Attribute, builder: TirBuilder, emit: Callable[[], SSAValue]) -> SSAValue:
+        """Emits a value, 0 where the mask excludes the element."""
+        if not self.mask:
+            return emit()
+        mask = _all([copy_out(limit, self.loop, builder, dict(known)) for limit in self.mask], builder)
+        return builder.if_then_else(mask, type, emit, lambda: builder.const(0, type))
+
+
+@dataclass(frozen=True)
+class _Branch:
+    """A branch that a builder has emitted; contexts in which the builder emits into its sides."""
+
+    op: IfOp
+    builder: TirBuilder
+
+    @property
+    def then(self) -> AbstractContextManager[None]:
+        return self.builder.at(self.op.then.block)
+
+    @property
+    def orelse(self) -> AbstractContextManager[None]:
+        return self.builder.at(self.op.orelse.block)
+
+
+def _branch(builder: TirBuilder, conditions: Sequence[SSAValue]) -> _Branch:
+    """Emits a branch that is taken where all of some conditions hold."""
+    return _Branch(builder.insert(IfOp(_all(conditions, builder))), builder)
+
+
+def _all(conditions: Sequence[SSAValue], builder: TirBuilder) -> SSAValue:
+    """Emits the conjunction of one or more conditions."""
+    return reduce(partial(builder.binary, "and"), conditions)
+
+
+def _statement(loop: ForOp) -> tuple[list[ForOp], list[SSAValue], StoreOp] | None:
+    """The only statement of a loop, a store, with the loops inside of the loop around the store and its conditions;
+    None for a loop of other statements, or with loops whose extents are no positive numbers."""
+    nest: list[ForOp] = []
+    conditions: list[SSAValue] = []
+    block = loop.body.block
+    while True:
+        statements = [op for op in block.ops if not is_expression_op(op) or has_effect(op)]
+        if len(statements) != 1:
+            return None
+        match statements[0]:
+            case StoreOp(predicate=None) as store:
+                return nest, conditions, store
+            case ForOp(mixed_bounds=(0, int(extent), 1), kind=kind) as inner if extent > 0:
+                if kind.data not in ("serial", "unrolled", "vectorized"):
+                    return None
+                nest.append(inner)
+                block = inner.body.block
+            case IfOp() as branch if not branch.orelse.block.ops:
+                conditions += conjuncts(branch.condition)
+                block = branch.then.block
+            case _:
+                return None
+
+
+def _extent(loop: ForOp) -> int:
+    extent = loop.mixed_bounds[1]
+    assert isinstance(extent, int)
+    return extent
+
+
+def _is_limit(condition: SSAValue, axes: Iterable[ForOp], analyzer: Analyzer) -> bool:
+    """Whether a condition is a comparison that, along each axis, holds up to an iteration."""
+    compare = condition.owner
+    if not isinstance(compare, arith.CmpiOp):
+        return False
+    match predicate_of(compare):
+        case "slt" | "sle":
+            difference = analyzer.lin(compare.lhs) - analyzer.lin(compare.rhs)
+        case "sgt" | "sge":
+            difference = analyzer.lin(compare.rhs) - analyzer.lin(compare.lhs)
+        case _:
+            return False
+    leaves, factors = list(difference.leaves()), difference.terms
+    variables = [axis.variable for axis in axes]
+    return all(leaves.count(each) == (each in factors) and factors.get(each, 1) > 0 for each in variables)
+
+
+def _is_separate(loop: ForOp, store: StoreOp, axes: Sequence[ForOp], analyzer: Analyzer, noalias: bool) -> bool:
+    """Whether each iteration of the axes has an element of its own, and no load reads another element of the buffer."""
+    lins = [analyzer.lin(index) for index in store.indices]
+    leaves = [leaf for lin in lins for leaf in lin.leaves()]
+    if any(leaves.count(axis.variable) != 1 for axis in axes) or not isinstance(
+        memref_type(store.buffer).layout, NoneAttr
+    ):
+        return False
+    for lin in lins:
+        length = 1
+        pairs = [(abs(lin.terms[axis.variable]), axis) for axis in axes if axis.variable in lin.terms]
+        if len(pairs) != sum(axis.variable in list(lin.leaves()) for axis in axes):
+            return False
+        for factor, axis in sorted(pairs, key=lambda pair: pair[0]):
+            if factor < length:
+                return False
+            length = factor * _extent(axis)
+    memory = memory_of(store.buffer)
+    for load in find_ops(loop, LoadOp):
+        if load.buffer is store.buffer:
+            is_same = load.predicate is None and [analyzer.lin(index) for index in load.indices] == lins
+            if not is_same or isinstance(load.parent_op(), IfThenElseOp):
+                return False
+        elif load.predicate is not None or not are_apart(memory_of(load.buffer), memory, noalias):
+            return False
+    return True
+
+
+def _is_safe(value: SSAValue, loop: ForOp) -> bool:
+    """Whether the computation of a value in a loop, from any elements, has no effect."""
+    ops = (op for op in computing_ops(value) if loop.is_ancestor(op))
+    return all(isinstance(op, LoadOp | IfThenElseOp | YieldOp) or is_speculatable(op) for op in ops)
+
+
+def _init(
+    loop: ForOp, limits: Sequence[SSAValue], store: StoreOp, axes: Sequence[ForOp], analyzer: Analyzer
+) -> tuple[ForOp, SSAValue] | tuple[None, None]:
+    """The loop directly before a loop that stores a number in the elements of its tile, and the number."""
+    init = loop.prev_op
+    while init is not None and is_pure_expression(init):
+        init = init.prev_op
+    if not isinstance(init, ForOp) or init.mixed_bounds != (0, _extent(axes[0]), 1):
+        return None, None
+    found = _statement(init)
+    if found is None:
+        return None, None
+    nest, conditions, first = found
+    loops = [init, *nest]
+    if constant_value(first.value) is None or first.buffer is not store.buffer:
+        return None, None
+    if [each.mixed_bounds for each in loops] != [axis.mixed_bounds for axis in axes]:
+        return None, None
+    builder = TirBuilder(Block())
+    known = {each.variable: axis.variable for each, axis in zip(loops, axes, strict=True)}
+    copies = [copy_out(index, init, builder, dict(known)) for index in first.indices]
+    compared = [copy_out(condition, init, builder, dict(known)) for condition in conditions]
+    if [analyzer.lin(index) for index in copies] != [analyzer.lin(index) for index in store.indices]:
+        return None, None
+    if {_key(each, analyzer) for each in compared} != {_key(each, analyzer) for each in limits}:
+        return None, None
+    return init, first.value
+
+
+def _key(condition: SSAValue, analyzer: Analyzer) -> Hashable:
+    """A key of a condition, equal for comparisons of equal sums."""
+    compare = condition.owner
+    if not isinstance(compare, arith.CmpiOp):
+        return condition
+    return predicate_of(compare), analyzer.lin(compare.lhs), analyzer.lin(compare.rhs)
+
+
+def _empty_copy(loop: ForOp) -> ForOp:
+    """A copy of a loop without its statements."""
+    low, extent, step = loop.mixed_bounds
+    name, type, annotations = loop.loop_var.data, loop.variable.type, loop.annotations
+    copy = ForOp(name, low, extent, type, kind=loop.kind.data, step=step, annotations=annotations)
+    copy.attributes = dict(loop.attributes)
+    return copy
