@@ -414,21 +414,20 @@ def _is_limit(condition: SSAValue, axes: Iterable[ForOp], analyzer: Analyzer) ->
 
 def _is_separate(loop: ForOp, store: StoreOp, axes: Sequence[ForOp], analyzer: Analyzer, noalias: bool) -> bool:
     """Whether each iteration of the axes has an element of its own, and no load reads another element of the buffer."""
+    if not isinstance(memref_type(store.buffer).layout, NoneAttr):
+        return False
     lins = [analyzer.lin(index) for index in store.indices]
     leaves = [leaf for lin in lins for leaf in lin.leaves()]
-    if any(leaves.count(axis.variable) != 1 for axis in axes) or not isinstance(
-        memref_type(store.buffer).layout, NoneAttr
-    ):
+    extents = {axis.variable: _extent(axis) for axis in axes if _extent(axis) > 1}
+    factors = [{each: abs(lin.terms[each]) for each in extents if each in lin.terms} for lin in lins]
+    if any(leaves.count(each) != 1 or not any(each in index for index in factors) for each in extents):
         return False
-    for lin in lins:
+    for index in factors:
         length = 1
-        pairs = [(abs(lin.terms[axis.variable]), axis) for axis in axes if axis.variable in lin.terms]
-        if len(pairs) != sum(axis.variable in list(lin.leaves()) for axis in axes):
-            return False
-        for factor, axis in sorted(pairs, key=lambda pair: pair[0]):
+        for variable, factor in sorted(index.items(), key=lambda pair: pair[1]):
             if factor < length:
                 return False
-            length = factor * _extent(axis)
+            length = factor * extents[variable]
     memory = memory_of(store.buffer)
     for load in find_ops(loop, LoadOp):
         if load.buffer is store.buffer:
