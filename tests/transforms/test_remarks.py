@@ -19,6 +19,22 @@ def main(A: T.Buffer((10, 4), "float32"), m: T.int32):
         if m > 3:
             A[k, 2] = 3.0
 """
+TILE = """\
+@T.prim_func
+def main(A: T.handle, C: T.handle):
+    T.func_attr({"tir.noalias": True})
+    n = T.int32()
+    X = T.match_buffer(A, (n, 8), "float32")
+    Y = T.match_buffer(C, (n,), "float32")
+    for k in range(8):
+        for i in T.unroll(4):
+            if i < n:
+                Y[i] = Y[i] + X[i, k]
+    for k in range(8):
+        for v in T.vectorized(4):
+            if v < n:
+                Y[v] = Y[v] + X[0, k]
+"""
 BLOCKS = """\
 @T.prim_func
 def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
@@ -173,6 +189,22 @@ def main(A: T.Buffer((64, 64), "float32"), n: T.int32):
         [
             "3:5: applied: condition `i < m` leaves loop j",
             "6:5: missed: condition `m > 3` stays in loop k: the copy would add 10 operations, max-ops permits 0",
+        ],
+    ),
+    (
+        "tir-complete-tiles",
+        TILE,
+        [
+            "7:5: applied: the last tile of Y during loop k is computed whole, stored where `i < n`",
+            "11:5: missed: the last tile of Y during loop k stays incomplete: the processor has no masks for the lanes",
+        ],
+    ),
+    (
+        "tir-complete-tiles{max-bytes=12 masks=true}",
+        TILE,
+        [
+            "7:5: missed: the last tile of Y during loop k stays incomplete: it is 16 bytes, more than 12",
+            "11:5: missed: the last tile of Y during loop k stays incomplete: it is 16 bytes, more than 12",
         ],
     ),
     (
@@ -972,7 +1004,13 @@ relay.func @main("x" %x: tensor<8xf32>, "y" %y: tensor<?xf32, #relay.sizes<"n">>
     ("tir-check-bounds", BLOCKS, ["4:14: missed: blocks are not checked, run tir-resolve-blocks first: B"]),
     *(
         (name, BLOCKS, ["4:14: missed: blocks stay as they are, run tir-resolve-blocks first: B"])
-        for name in ("tir-hoist-conditions", "tir-partition-loops", "tir-promote-elements", "tir-pad-buffers")
+        for name in (
+            "tir-complete-tiles",
+            "tir-hoist-conditions",
+            "tir-partition-loops",
+            "tir-promote-elements",
+            "tir-pad-buffers",
+        )
     ),
 ]
 """The pipeline, whose last pass makes the remarks, the program, and the remarks without the names of file and pass."""

@@ -238,8 +238,9 @@ class _Tile:
         self, limits: Iterable[SSAValue], builder: TirBuilder, iterations: Mapping[SSAValue, int] = MappingProxyType({})
     ) -> list[SSAValue]:
         """Emits comparisons for given iterations of some axes, and the first one of the others."""
-        variables = [axis.variable for axis in self.axes]
-        known = {each: builder.const(iterations.get(each, 0), each.type) for each in variables}
+        known: dict[SSAValue, SSAValue] = {}
+        for axis in self.axes:
+            known[axis.variable] = builder.const(iterations.get(axis.variable, 0), axis.variable.type)
         return [copy_out(limit, self.loop, builder, dict(known)) for limit in limits]
 
     def _emit_loop(self, builder: TirBuilder, axes: Sequence[ForOp]) -> None:
@@ -249,7 +250,9 @@ class _Tile:
         shape = [_extent(axis) for axis in axes]
         local = builder.insert(AllocBufferOp(name, type, shape, space=StringAttr(LOCAL))).buffer
         others = [axis for axis in self.axes if axis not in axes]
-        first = {axis.variable: builder.const(0, axis.variable.type) for axis in others}
+        first: dict[SSAValue, SSAValue] = {}
+        for axis in others:
+            first[axis.variable] = builder.const(0, axis.variable.type)
 
         def start(known: Known, indices: Sequence[SSAValue]) -> None:
             if self.init is not None and self.number is not None:
@@ -464,7 +467,7 @@ def _init(
     if [each.mixed_bounds for each in loops] != [axis.mixed_bounds for axis in axes]:
         return None, None
     builder = TirBuilder(Block())
-    known = {each.variable: axis.variable for each, axis in zip(loops, axes, strict=True)}
+    known: dict[SSAValue, SSAValue] = {each.variable: axis.variable for each, axis in zip(loops, axes, strict=True)}
     copies = [copy_out(index, init, builder, dict(known)) for index in first.indices]
     compared = [copy_out(condition, init, builder, dict(known)) for condition in conditions]
     if [analyzer.lin(index) for index in copies] != [analyzer.lin(index) for index in store.indices]:

@@ -1,0 +1,71 @@
+// RUN: stepwell-opt %s -p tir-complete-tiles | filecheck %s
+// RUN: stepwell-opt %s -p "tir-complete-tiles{max-bytes=12}" | filecheck %s --check-prefix=SMALL
+
+// The rows that the comparison excludes load what row 0 loads. The local buffer starts with the number.
+tir.func @rows("A" %a: !tir.handle, "C" %c: !tir.handle) attrs {tir.noalias = true} {
+  %n = tir.symbol "n" : i32
+  %A = tir.match_buffer "A" %a dims [%n : i32] : !tir.handle -> memref<?x8xf32>
+  %C = tir.match_buffer "C" %c dims [%n : i32] : !tir.handle -> memref<?xf32>
+  tir.for unrolled "i" %i : i32 in [0 +: 4] {
+    %0 = arith.cmpi slt, %i, %n : i32
+    tir.if %0 {
+      %1 = arith.constant 0.0 : f32
+      tir.store %1, %C[%i] : memref<?xf32>
+    }
+  }
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    tir.for unrolled "i" %i_1 : i32 in [0 +: 4] {
+      %2 = arith.cmpi slt, %i_1, %n : i32
+      tir.if %2 {
+        %3 = tir.load %C[%i_1] : memref<?xf32>
+        %4 = tir.load %A[%i_1, %k] : memref<?x8xf32>
+        %5 = arith.addf %3, %4 : f32
+        tir.store %5, %C[%i_1] : memref<?xf32>
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @rows(
+// CHECK:         arith.cmpi slt, %{{.+}}, %n : i32
+// CHECK-NEXT:    tir.if
+// CHECK:           tir.if %[[SEVERAL:.+]] {
+// CHECK-NEXT:        %[[SUMS:.+]] = tir.alloc_buffer "C" : memref<4xf32, "local">
+// CHECK-NEXT:        tir.for unrolled "i"
+// CHECK:               tir.store %{{.+}}, %[[SUMS]]
+// CHECK:             tir.for serial "k"
+// CHECK-NEXT:          tir.for unrolled "i" %[[I:.+]] : i32
+// CHECK:                 %[[LIMIT:.+]] = arith.cmpi slt, %[[I]], %n : i32
+// CHECK-NOT:             tir.if
+// CHECK:                 %[[ROW:.+]] = arith.select %[[LIMIT]], %[[I]], %{{.+}} : i32
+// CHECK:                 tir.load %A[%[[ROW]],
+// CHECK:                 tir.store %{{.+}}, %[[SUMS]][%[[I]]]
+// CHECK:             tir.for unrolled "i" %[[J:.+]] : i32
+// CHECK-NEXT:          arith.cmpi slt, %[[J]], %n : i32
+// CHECK-NEXT:          tir.if
+// CHECK:                 tir.store %{{.+}}, %C[%[[J]]]
+// CHECK:           } else {
+// CHECK-NEXT:        %[[SUM:.+]] = tir.alloc_buffer "C" : memref<f32, "local">
+// CHECK:             tir.for serial "k"
+// CHECK-NOT:           tir.for
+// CHECK:               tir.store %{{.+}}, %[[SUM]][]
+
+// SMALL-LABEL: tir.func @rows(
+// SMALL-NOT:     tir.alloc_buffer
+
+// Without masks, comparisons of the lanes of vectors stay.
+tir.func @columns("C" %c: !tir.handle) {
+  %n = tir.symbol "n" : i32
+  %C = tir.match_buffer "C" %c dims [%n : i32] : !tir.handle -> memref<?xf32>
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    tir.for vectorized "i" %i : i32 in [0 +: 4] {
+      %2 = arith.cmpi slt, %i, %n : i32
+      tir.if %2 {
+        %3 = tir.load %C[%i] : memref<?xf32>
+        %4 = arith.addf %3, %3 : f32
+        tir.store %4, %C[%i] : memref<?xf32>
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @columns(
+// CHECK-NOT:     tir.alloc_buffer
