@@ -43,7 +43,7 @@ def check(module: Module, data: st.DataObject, size: int | None) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=EXAMPLES * 2)
+@settings(max_examples=EXAMPLES)
 def test_programs_that_the_rules_schedule(data: st.DataObject) -> None:
     module = unscheduled_program(HypothesisChoices(data.draw))
     check(module, data, data.draw(st.sampled_from(SIZES)))
