@@ -24,7 +24,7 @@ TOLERANCE = 1e-5
 @dataclass(frozen=True)
 class Convolution:
     """A convolution. shape: of the image.  after: the operators after it.  is_constant: whether the weights are
-    constants."""
+    constants.  dilation: the distances of taps; the padding grows with them."""
 
     shape: tuple[int, int, int, int]
     channels: int
@@ -32,11 +32,20 @@ class Convolution:
     tile: int
     after: str
     is_constant: bool = True
+    dilation: tuple[int, int] = (1, 1)
+
+    @property
+    def around(self) -> tuple[int, ...]:
+        """The padding of the sides: at least enough for a window in each direction."""
+        sides = self.padding * (2 if len(self.padding) == 2 else 1)
+        return tuple(side + 2 * (step - 1) for side, step in zip(sides, self.dilation * 2, strict=True))
 
     def arrays(self) -> dict[str, Any]:
         batch, inputs, height, width = self.shape
-        around = self.padding * (2 if len(self.padding) == 2 else 1)
-        result = (batch, self.channels, height + around[0] + around[2] - 2, width + around[1] + around[3] - 2)
+        top, left, bottom, right = self.around
+        down, across = self.dilation
+        rows, columns = height + top + bottom - 2 * down, width + left + right - 2 * across
+        result = (batch, self.channels, rows, columns)
         shapes = {"x": self.shape, "w": (self.channels, inputs, 3, 3), "b": (self.channels,), "r": result}
         choose = np.random.default_rng(self.channels)
         return {name: choose.normal(size=shape).astype("float32") for name, shape in shapes.items()}
@@ -46,7 +55,7 @@ class Convolution:
         arrays = self.arrays()
         shapes = {name: (images, *array.shape[1:]) if name in "xr" else array.shape for name, array in arrays.items()}
         x, w, b, r = (relay.var(name, shape=shape) for name, shape in shapes.items())
-        net = relay.nn.conv2d(x, w, padding=self.padding)
+        net = relay.nn.conv2d(x, w, padding=self.around, dilation=self.dilation)
         if "bias" in self.after:
             net = relay.nn.bias_add(net, b)
         if "residual" in self.after:
@@ -70,6 +79,7 @@ convolutions = st.builds(
     st.sampled_from((2, 4)),
     st.sampled_from(("", "bias relu", "bias residual relu", "relu twice", "relu flat")),
     st.booleans(),
+    st.sampled_from(((1, 1), (1, 1), (2, 2), (1, 3), (4, 2))),
 )
 
 
@@ -81,6 +91,7 @@ convolutions = st.builds(
 @example(Convolution((1, 1, 3, 3), 1, (0, 0), 2, ""), 1, 1, False)  # one element
 @example(Convolution((12, 16, 5, 5), 16, (1, 1), 4, "bias"), 3, 6, False)  # parts of several images
 @example(Convolution((2, 16, 9, 5), 16, (1, 1), 4, "bias residual"), 3, 6, True)
+@example(Convolution((2, 16, 9, 5), 16, (1, 1), 2, "bias relu", dilation=(2, 3)), 1, 6, True)
 def test_winograd_computes_what_a_direct_convolution_computes(
     case: Convolution, count: int, parts: int, is_dynamic: bool
 ) -> None:

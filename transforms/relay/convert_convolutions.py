@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -13,7 +14,7 @@ from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
-from ...operators.windows import each_dimension
+from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import POINTS, TAPS
 from .graphs import graphs_of, replace
 from .plain_convolutions import lack_of_plain_form, result_extents, whole_blocks
@@ -34,10 +35,10 @@ class RelayConvertConvolutionsPass(ModulePass):
     """Replaces convolutions by Winograd's algorithm where a cost model estimates less time.
 
     Supported are `nn.conv2d` of images of f32 and static extents, with windows of 3 by 3, in the layouts NCHW and OIHW,
-    without strides, dilation and groups. The cost model compares the operations on floats and the bytes that pass
-    between caches (docs/performance.md), for one image if
-    their number is dynamic. Constant weights are transformed by `relay-fold-constants`, other weights in
-    each run. Results round differently.
+    without strides and groups. With dilation, each image is first divided into images of the elements that a window
+    reaches (`nn.space_to_batch_nd`), and the results are combined. The cost model compares the operations on floats and
+    the bytes that pass between caches (docs/performance.md), for one image if their number is dynamic. Constant weights
+    are transformed by `relay-fold-constants`, other weights in each run. Results round differently.
 
     tile-size: the size of tiles, 2 or 4, for all supported convolutions, or 0 for the size of the least estimated time.
 
@@ -78,8 +79,15 @@ class RelayConvertConvolutionsPass(ModulePass):
             return
         _remarks.applied(op, lambda: f"Winograd's algorithm with tiles of {tile}, estimated {gain:.2f} times as fast")
         weights = builder.operator("nn.conv2d_winograd_weight_transform", op.args[1], tile_size=tile)
-        kept = {"channels": work.outputs, "tile_size": tile, "padding": op.attribute_value("padding")}
-        replace(op, [builder.operator("nn.conv2d_winograd", op.args[0], weights, **kept)])
+        kept = {"channels": work.outputs, "tile_size": tile}
+        if work.dilation == (1, 1):
+            padding = op.attribute_value("padding")
+            replace(op, [builder.operator("nn.conv2d_winograd", op.args[0], weights, padding=padding, **kept)])
+            return
+        blocks, pads, crops = work.blocks(op)
+        images = builder.operator("nn.space_to_batch_nd", op.args[0], block_shape=blocks, paddings=pads)
+        results = builder.operator("nn.conv2d_winograd", images, weights, **kept)
+        replace(op, [builder.operator("nn.batch_to_space_nd", results, block_shape=blocks, crops=crops)])
 
 
 def _lack(op: OperatorOp) -> str:
@@ -87,22 +95,23 @@ def _lack(op: OperatorOp) -> str:
     sizes = shape_of(op.args[1])[2:]
     if list(sizes) != [TAPS, TAPS]:
         return f"windows of {' by '.join(map(str, sizes))}, expected {TAPS} by {TAPS}"
-    for name in ("strides", "dilation"):
-        if each_dimension(op.attribute_value(name), 2, name) != [1, 1]:
-            return f"{name} {op.attribute_value(name)}, expected 1"
+    if each_dimension(op.attribute_value("strides"), 2, "strides") != [1, 1]:
+        return f"strides {op.attribute_value('strides')}, expected 1"
     return lack_of_plain_form(op, ["float32"])
 
 
 @dataclass(frozen=True)
 class _Work:
     """The work of a convolution of 3 by 3. images, height, width: the extents of the result.  inputs, outputs: the
-    numbers of channels.  is_constant: whether the weights are constants."""
+    numbers of channels.  dilation: the distances of taps along y and x.  is_constant: whether the weights are
+    constants."""
 
     images: int
     inputs: int
     outputs: int
     height: int
     width: int
+    dilation: tuple[int, int]
     is_constant: bool
 
     @staticmethod
@@ -111,14 +120,35 @@ class _Work:
         outputs, height, width = result_extents(op)
         images, inputs = shape_of(op.outputs[0])[0], shape_of(op.args[1])[1]
         assert isinstance(inputs, int)
+        y, x = each_dimension(op.attribute_value("dilation"), 2, "dilation")
         return _Work(
             images if isinstance(images, int) else 1,
             inputs,
             outputs,
             height,
             width,
+            (y, x),
             isinstance(op.args[1].owner, ConstantOp),
         )
+
+    def divided(self) -> tuple[int, int]:
+        """The extents of the results of an image of the elements at distances of the dilation."""
+        y, x = self.dilation
+        return -(-self.height // y), -(-self.width // x)
+
+    def blocks(self, op: OperatorOp) -> tuple[list[int], list[list[int]], list[list[int]]]:
+        """The blocks that divide the images of a convolution with dilation, the padding of the images, and the
+        elements to cut off from the results."""
+        around = paddings(op.attribute_value("padding"), 2, "padding")
+        counts, sizes = (self.height, self.width), shape_of(op.args[0])[2:]
+        pads, crops = [[0, 0]], [[0, 0]]
+        for (before, _), count, part, size, step in zip(
+            around, counts, self.divided(), sizes, self.dilation, strict=True
+        ):
+            assert isinstance(size, int)
+            pads.append([before, step * (part + TAPS - 1) - size - before])
+            crops.append([0, step * part - count])
+        return [1, *self.dilation], pads, crops
 
     def direct_operations(self) -> float:
         return 2 * TAPS**2 * self.inputs * self.outputs * self.images * self.height * self.width
@@ -131,10 +161,13 @@ class _Work:
     def time(self, tile: int) -> float:
         """The time of Winograd's algorithm: the products, the bytes of the tensors between its steps, each written and
         read once, and those of the weights."""
-        rows, columns = -(-self.height // tile), -(-self.width // tile)
-        points, tiles = (tile + TAPS - 1) ** 2, self.images * rows * columns
+        height, width = self.divided()
+        rows, columns = -(-height // tile), -(-width // tile)
+        points, tiles = (tile + TAPS - 1) ** 2, self.images * prod(self.dilation) * rows * columns
         inputs, outputs = whole_blocks(self.inputs), whole_blocks(self.outputs)
         elements = tiles * (points * (inputs + outputs) + tile**2 * (inputs + outputs))
+        if self.dilation != (1, 1):
+            elements += self.images * self.height * self.width * (self.inputs + self.outputs)
         weights = 4 * points * self.inputs * outputs
         transforms = 0 if self.is_constant else 3 * weights
         products = 2 * points * tiles * self.inputs * outputs

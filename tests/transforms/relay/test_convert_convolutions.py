@@ -82,7 +82,6 @@ def test_a_saved_graph_has_the_transformed_weights(tmp_path: Path) -> None:
     ("shape", "channels", "attributes", "reason"),
     [
         (SHAPE, 32, {"strides": 2}, "strides 2, expected 1"),
-        (SHAPE, 32, {"dilation": (1, 2)}, "dilation (1, 2), expected 1"),
         (SHAPE, 32, {"groups": 4}, "4 groups, expected 1"),
         ((1, 8, 8, 8), 8, {}, "0.0 million operations, expected 4 or more"),
         (
@@ -99,6 +98,12 @@ def test_a_convolution_stays_direct_for_a_reason(shape: Any, channels: int, attr
     with collect_remarks() as remarks:
         apply_passes(convolution(shape, channels, **attributes), "relay-convert-convolutions")
     assert [(each.kind, each.message) for each in remarks] == [("missed", f"the convolution stays direct: {reason}")]
+
+
+def test_a_convolution_with_dilation_is_one_of_divided_images() -> None:
+    module = lower_graph(convolution(padding=(2, 1), dilation=(2, 1)), winograd=True)
+    kernels = ["fused_nn_space_to_batch_nd", "fused_nn_conv2d_winograd", "fused_nn_batch_to_space_nd_add_nn_relu"]
+    assert list(module.functions) == [*kernels, "main"]
 
 
 def test_a_converted_convolution_is_reported() -> None:
