@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, VectorType
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -152,4 +152,6 @@ def _minus(analyzer: Analyzer, builder: TirBuilder, index: SSAValue, low: Lin) -
     if isinstance(ramp := index.owner, RampOp):
         lanes = dtype_of(index.type).lanes
         return builder.insert(RampOp(_minus(analyzer, builder, ramp.base, low), ramp.stride, lanes)).result
+    if isinstance(index.type, VectorType):
+        return builder.sub(index, export(analyzer, low, builder, index.type.element_type))
     return export(analyzer, analyzer.combine(analyzer.exact(index) - low), builder, index.type)
