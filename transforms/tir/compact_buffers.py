@@ -35,9 +35,10 @@ class TirCompactBuffersPass(ModulePass):
 
     Each allocation first moves to the innermost region around its uses where that is legal (`tir-plan-allocations`
     states when). Its extents become the extents of the smallest box around its loads and stores, and indices are
-    relative to the lower corner of the box. Indices that are vectors of lanes (ramps, and quotients and remainders of
-    ramps) count with all their lanes, and with those of the mask only. A dimension in which the box has no known extent keeps its extent, and so
-    does a dimension of symbolic extent in which the box has 65,536 elements or more.
+    relative to the lower corner of the box. Indices that are vectors of lanes (ramps, and quotients and remainders
+    of ramps) count with all their lanes, and with those of the mask only. A dimension in which the box has no known
+    extent keeps its extent, and so does a dimension of symbolic extent in which the box has 65,536 elements or
+    more.
 
     scopes: the scopes (memory spaces) of the buffers to shrink; all by default.
 
