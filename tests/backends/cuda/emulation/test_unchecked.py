@@ -92,7 +92,7 @@ def test_a_program_has_the_same_bits_without_checks() -> None:
     results = [np.zeros(64, np.float32) for _ in range(2)]
     for result, target in zip(results, ("cuda-emulated", "cuda-emulated -checks=0"), strict=True):
         stepwell.build(stepwell.parse_tvmscript(ROWS), target)(a, result)
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 @pytest.mark.parametrize("checks", [False, True])
