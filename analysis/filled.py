@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from xdsl.ir import Operation, SSAValue
 
-from ..core.dtypes import dtype_of
-from ..dialects.tir import AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, Mixed, RampOp, StoreOp, constant_value
+from ..dialects.tir import AttrOp, ForOp, IfOp, LaunchThreadOp, LoadOp, Mixed, StoreOp
 from .index import Analyzer, Lin
 from .iter_map import Domain, DomainVar, box_of_values, iteration_domain, predicate_constraints
 from .regions import AccessBox, IndexRange, IsFixed, fixed_inside, required_region, shape_sides, touched_box
 from .scopes import ancestors
+from .vector_indices import Lanes
 
 
 def is_filled_before_reads(
@@ -76,19 +76,12 @@ def _fills(
     is_fixed: IsFixed,
 ) -> bool:
     """Whether a store writes, in each iteration of a loop, all of a box that contains `read`."""
-    if store.predicate is not None or len(store.vector_indices) > 1:  # of several indices, the lanes go together
+    lanes = Lanes.of(analyzer, store)
+    domain = _domain(analyzer, loop, store, lanes)
+    sums = [analyzer.exact(index) if lanes is None else lanes.sum(index) for index in store.indices]
+    indices = [index for index in sums if index is not None]
+    if domain is None or len(indices) < len(sums):
         return False
-    domain = _domain(analyzer, loop, store)
-    if domain is None:
-        return False
-    lanes, indices = list[DomainVar](), list[Lin]()
-    for index in store.indices:
-        if isinstance(ramp := index.owner, RampOp):
-            lanes.append(DomainVar(index, Lin(), Lin(dtype_of(index.type).lanes)))
-            indices.append(analyzer.exact(ramp.base) + Lin.of(index) * int(constant_value(ramp.stride) or 0))
-        else:
-            indices.append(analyzer.exact(index))
-    domain = replace(domain, variables=(*domain.variables, *lanes))
     box = None if any(v.extent.terms for v in domain.variables) else box_of_values(analyzer, domain, indices)
     if box is None or not all(is_fixed(leaf) for side in box for lin in side for leaf in lin.leaves()):
         return False
@@ -96,11 +89,16 @@ def _fills(
     return not any(any(side.leaves(analyzer, whole)) for side, whole in zip(read, written, strict=True))
 
 
-def _domain(analyzer: Analyzer, loop: ForOp | LaunchThreadOp, store: StoreOp) -> Domain | None:
-    """The iterations of the loops inside `loop` that execute a store; None where conditions or loops are not known."""
+def _domain(analyzer: Analyzer, loop: ForOp | LaunchThreadOp, store: StoreOp, lanes: Lanes | None) -> Domain | None:
+    """The iterations of the loops inside `loop`, and the lanes, that execute a store; None where conditions or loops
+    are not known."""
     around = list(ancestors(store))
     inside = around[: around.index(loop)]
-    loops, constraints = list[ForOp | LaunchThreadOp](), list[Lin]()
+    loops = list[ForOp | LaunchThreadOp]()
+    mask, is_known = predicate_constraints(analyzer, store.predicate, lanes)
+    if not is_known:
+        return None
+    constraints = list(mask)
     for op in reversed(inside):
         match op:
             case ForOp() | LaunchThreadOp():
@@ -115,4 +113,13 @@ def _domain(analyzer: Analyzer, loop: ForOp | LaunchThreadOp, store: StoreOp) ->
             case _:
                 return None
     domain = iteration_domain(analyzer, loops)
-    return replace(domain, constraints=(*domain.constraints, *constraints)) if domain.exact else None
+    variables = () if lanes is None else (DomainVar(lanes.variable, Lin(), Lin(lanes.count)),)
+    return (
+        replace(
+            domain,
+            variables=(*domain.variables, *variables),
+            constraints=(*domain.constraints, *constraints),
+        )
+        if domain.exact
+        else None
+    )

@@ -18,16 +18,16 @@ from ..dialects.tir import (
     LaunchThreadOp,
     LoadOp,
     Mixed,
-    RampOp,
     StoreOp,
     WhileOp,
-    constant_value,
 )
 from . import isl
 from .dependence.affine import Affine, NotAffineValue, Parameters, condition, iterations
 from .filled import is_filled_before_reads
-from .index import Analyzer
+from .index import Analyzer, Lin
+from .iter_map import predicate_constraints
 from .scopes import ancestors
+from .vector_indices import Lanes
 
 
 def is_fresh_in_each_iteration(loop: Operation, buffer: SSAValue, analyzer: Analyzer) -> bool:
@@ -131,8 +131,7 @@ class _Collector:
         self.buffer = buffer
         self.analyzer = Analyzer()
         self.concerned = _users_and_ancestors(loop, buffer)
-        ramps = sum(isinstance(v.owner, RampOp) for op in self.concerned for v in op.operands)
-        inner = ramps + sum(isinstance(op, ForOp | LaunchThreadOp) for op in self.concerned)
+        inner = sum(isinstance(op, ForOp | LaunchThreadOp) or _has_lanes(op) for op in self.concerned)
         self.affine = Affine(self.analyzer, Parameters(self._is_fixed), inner)
         self.next = 0
         self.found: list[_Access] = []
@@ -196,16 +195,10 @@ class _Collector:
     # Accesses
 
     def _access(self, op: LoadOp | StoreOp, context: _Context) -> None:
-        if op.predicate is not None or len(op.vector_indices) > 1:  # of several indices, the lanes go together
-            context = context.under(None)
-        functions: list[isl.PwAff | None] = []
-        for index in op.indices:
-            if isinstance(ramp := index.owner, RampOp):
-                function, where = self._ramp(ramp)
-                context = context.under(where) if where is not None else context
-            else:
-                function = None if isinstance(index.type, VectorType) else self._function(index)
-            functions.append(function)
+        lanes = Lanes.of(self.analyzer, op)
+        if lanes is not None:
+            context = self._lanes(op, lanes, context)
+        functions = [self._index_function(index, lanes) for index in op.indices]
         if isinstance(op, StoreOp) and (not context.exact or any(f is None for f in functions)):
             return
         elements = isl.Map.from_domain(context.where)
@@ -213,14 +206,28 @@ class _Collector:
             elements = elements.flat_range_product(self._side(n, function))
         self.found.append(_Access(isinstance(op, StoreOp), context.time, elements))
 
-    def _ramp(self, ramp: RampOp) -> tuple[isl.PwAff | None, isl.Set | None]:
-        """The function of a vector of indices, and the range of its lanes."""
-        base, stride = self._function(ramp.base), constant_value(ramp.stride)
-        if base is None or not isinstance(stride, int):
-            return None, None
-        lane = self._new_dimension(ramp.result)
-        function = base.add(self.affine.variable(lane).scale_val(isl.Val(stride)))
-        return function, self.affine.between(lane, 0, ramp.lanes - 1)
+    def _lanes(self, op: LoadOp | StoreOp, lanes: Lanes, context: _Context) -> _Context:
+        """The context of a load or store of several elements: its lanes as a dimension, under its predicate."""
+        position = self._new_dimension(lanes.variable)
+        context = context.under(self.affine.between(position, 0, lanes.count - 1))
+        conditions, is_exact = predicate_constraints(self.analyzer, op.predicate, lanes)
+        for each in conditions:
+            function = self._function_of(each)
+            context = context.under(None if function is None else function.nonneg_set())
+        return context if is_exact else context.under(None)
+
+    def _index_function(self, index: SSAValue, lanes: Lanes | None) -> isl.PwAff | None:
+        """The function of an index, of several over the dimension of the lanes."""
+        if lanes is None or not isinstance(index.type, VectorType):
+            return self._function(index)
+        lin = lanes.sum(index)
+        return None if lin is None else self._function_of(lin)
+
+    def _function_of(self, lin: Lin) -> isl.PwAff | None:
+        try:
+            return self.affine.function_of(lin)
+        except NotAffineValue:
+            return None
 
     def _side(self, dimension: int, function: isl.PwAff | None) -> isl.Map:
         """{ dimensions -> index }. Indices out of bounds are excluded."""
@@ -252,6 +259,10 @@ class _Collector:
     def _is_in_loop(self, value: SSAValue) -> bool:
         owner = value.owner
         return self.loop.is_ancestor(owner) if isinstance(owner, Operation) else False
+
+
+def _has_lanes(op: Operation) -> bool:
+    return isinstance(op, LoadOp | StoreOp) and (op.predicate is not None or bool(op.vector_indices))
 
 
 def _users_and_ancestors(loop: Operation, buffer: SSAValue) -> set[Operation]:

@@ -56,32 +56,25 @@ def _build_python(module: Module) -> Any:
     return compile_oracle(lower_to_tir(module).op)
 
 
-def _build_emulated(module: Module, target: Target) -> Program:
-    # lazy: the CUDA emitter is needed for this target only
-    from .cuda.build import build_emulated
-
-    module.verify()
-    return build_emulated(module, target, symbols=_symbols(module, target))
-
-
-def _build_cuda(module: Module, target: Target) -> Program:
-    # lazy: needed for this target only
+def _build_gpu(module: Module, target: Target) -> Program:
+    # lazy: needed for these targets only
     from .caching import compile_once, program_kind
 
     symbols = _symbols(module, target)
 
     def make(module: Module) -> Program:
         # lazy: a program in the cache needs no passes
-        from .cuda.build import build_cuda
+        from .cuda.build import build_cuda, build_emulated
 
         module.verify()
-        return build_cuda(module, target, symbols=symbols)
+        build = build_cuda if target.kind == "cuda" else build_emulated
+        return build(module, target, symbols=symbols)
 
     return compile_once(program_kind(symbols), module, target, (), make)
 
 
 ORACLE = "python"
-TARGETS = {"llvm": _build_llvm, "cuda": _build_cuda, "cuda-emulated": _build_emulated}
+TARGETS = {"llvm": _build_llvm, "cuda": _build_gpu, "cuda-emulated": _build_gpu}
 """The build function of each kind of target except the oracle: native code of this machine, a GPU, an emulated GPU."""
 
 

@@ -33,7 +33,8 @@ _LIBRARIES = ("xdsl", "llvmlite", "islpy", "numpy", "ml_dtypes")
 """The packages that determine code, besides ours."""
 _FOLDERS = ("analysis", "backends", "core", "dialects", "expressions", "operators", "schedule", "transforms")
 _SUFFIXES = (".py", ".h", ".ll")
-_SOURCES = {"llvm": ("llvm", "llvm-optimized", "asm"), "cuda": ("llvm", "llvm-optimized", "asm", "ptx")}
+_NATIVE_SOURCES = ("llvm", "llvm-optimized", "asm")
+_SOURCES = {"llvm": _NATIVE_SOURCES, "cuda": (*_NATIVE_SOURCES, "ptx"), "cuda-emulated": _NATIVE_SOURCES}
 """The texts of a compiled program that a saved one lacks, for each kind of target."""
 
 T = TypeVar("T")
@@ -57,6 +58,8 @@ def machine_of(target: Target) -> tuple[object, ...]:
 
     if target.kind == "llvm":
         return Processor.of(target), cpu_of(target)
+    if target.kind == "cuda-emulated":  # kernels are compiled when they are loaded
+        return (Processor.host(),)
     # lazy: the compilers for GPUs are needed for them only
     from .cuda.nvrtc import architecture_of, compiler_version
 
@@ -74,8 +77,8 @@ def compile_once(
 ) -> T:
     """The object that `make` compiles from a module, loaded from the cache if it has been compiled before.
 
-    options: the other arguments of the compilation. Compiles without the cache for an emulated GPU; with debug
-    information, which names the current folder; for the map of `perf`; where the module has operations or operators of
+    options: the other arguments of the compilation. Compiles without the cache with debug information, which names the
+    current folder; for the map of `perf`; where the module has operations or operators of
     other packages, whose lowering may change without notice; and where passes are observed: by remarks, by observers,
     or by the verifier after each pass (`STEPWELL_VERIFY`). Constants of more than half the limit of the cache would
     displace all other entries. A module that an entry has been made from is valid:

@@ -27,7 +27,7 @@ _OPTIONS = {
         "fast-math-contract": "contract",
         "libs": "libs",
     },
-    "cuda-emulated": {"fast-math-contract": "contract"},
+    "cuda-emulated": {"checks": "checks", "fast-math-contract": "contract"},
 }
 """The options of each target kind in printing order, each with the field of `Target` that holds its value."""
 _WORD = re.compile(r"[\w.+-]+")
@@ -43,7 +43,8 @@ class Target:
     whether a multiplication and an addition may be contracted into one instruction with a single rounding
     (`-fast-math-contract=1`); None for those of the sums of default schedules.  libs: the libraries to offload
     operations to, by descending priority.  debug: 1 for native code with debug information, 2 for code that is not
-    optimized besides.
+    optimized besides.  checks: whether the emulation checks each access of a kernel (`-checks=0` for programs of
+    billions of accesses).
 
     OptionError for an invalid value and for an option that the kind does not have.
     """
@@ -57,6 +58,7 @@ class Target:
     contract: bool | None = None
     libs: tuple[str, ...] = ()
     debug: int = 0
+    checks: bool = True
 
     def __post_init__(self) -> None:
         _check_name("kind", self.kind, _OPTIONS)
@@ -102,7 +104,7 @@ class Target:
         return " ".join([self.kind, *(f"-{name}={_text(value)}" for name, value in self.options.items())])
 
 
-_KIND_SPECIFIC = ("mcpu", "mattr", "arch", "max_num_threads", "libs", "debug")
+_KIND_SPECIFIC = ("mcpu", "mattr", "arch", "max_num_threads", "libs", "debug", "checks")
 _DEFAULTS = {name: field.default for name, field in Target.__dataclass_fields__.items()}
 
 
@@ -186,4 +188,5 @@ _READERS = {
     "fast-math-contract": _flag,
     "libs": _words,
     "debug": _count,
+    "checks": _flag,
 }

@@ -46,19 +46,23 @@ class Change:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The value flow of a region before a change."""
+    """The value flow of a region before a change. memories: the memories whose accesses change; None if unknown."""
 
     region: Operation
     flow: Flow
+    memories: frozenset[Any] | None = None
 
 
-def take_snapshot(moved: Collection[Operation], among: Collection[Operation] = ()) -> Snapshot:
+def take_snapshot(
+    moved: Collection[Operation], among: Collection[Operation] = (), memories: Collection[Any] | None = None
+) -> Snapshot:
     """The value flow before a change in which the statements in `moved`, blocks or loops of one scope, take part.
 
-    among: ops of the same scope that the region must also contain.
+    among: ops of the same scope that the region must also contain.  memories: the only memories whose accesses change.
     """
     region = _region(moved, among)
-    return Snapshot(region, _flow(region, moved, _statements(moved), None))
+    chosen = None if memories is None else frozenset(memories)
+    return Snapshot(region, _flow(region, moved, _statements(moved), None if chosen is None else set(chosen)), chosen)
 
 
 def require_same_flow(before: Snapshot, moved: Collection[Operation], change: Change) -> None:
@@ -151,6 +155,8 @@ def _statements(moved: Collection[Operation]) -> list[Operation]:
 
 def _memories(before: Snapshot, moved: Collection[Operation], change: Change) -> set[Any]:
     """The memories that a change affects: those of the flow before, and those that its statements access afterwards."""
+    if before.memories is not None:
+        return set(before.flow.memories)
     touched = (accessed_memories(op) for op in _statements(_ops_after(before, moved, change)))
     return set(before.flow.memories).union(*touched)
 

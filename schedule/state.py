@@ -113,7 +113,12 @@ class State:
 
     @contextmanager
     def changing(
-        self, moved: Collection[Operation] = (), *, among: Collection[Operation] = (), check: bool = True
+        self,
+        moved: Collection[Operation] = (),
+        *,
+        among: Collection[Operation] = (),
+        memories: Collection[SSAValue | None] | None = None,
+        check: bool = True,
     ) -> Generator[Change]:
         """A context that changes the program; the value flow after the change must equal the flow before.
 
@@ -121,7 +126,8 @@ class State:
         primitive moves, or whose accesses it changes. ScheduleError with two conflicting instances if it differs; the
         recorder of the primitive then rolls the change back.
 
-        among: the destination of the statements: the loop that they move into.  check: False if the flow is equal by
+        among: the destination of the statements: the loop that they move into.  memories: the only memories whose
+        accesses change; by default those that the statements access.  check: False if the flow is equal by
         construction; then the change is only announced, so that a failure rolls it back.
         """
         change = Change()
@@ -129,7 +135,7 @@ class State:
             self.changed = True
             yield change
             return
-        before = take_snapshot(moved, among)
+        before = take_snapshot(moved, among, memories)
         self.changed = True
         yield change
         require_same_flow(before, moved, change)

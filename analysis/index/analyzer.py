@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ...core.dtypes import DType, dtype_of, wrap_int
@@ -139,13 +139,15 @@ class Analyzer(Rules):
         return Lin(low) if low == high else Lin.of(value)
 
     def value_range(self, value: SSAValue) -> tuple[Interval, list[Lin]]:
-        """The range of an SSA value and facts about it, from the op or block that defines it."""
-        whole = type_range(value.type)
+        """The range of an SSA value and facts about it, from the op or block that defines it. A vector denotes the
+        number of a lane (`Lanes`)."""
+        is_lane = isinstance(value.type, VectorType)
+        whole = (0, dtype_of(value.type).lanes - 1) if is_lane else type_range(value.type)
         if isinstance(value, BlockArgument):
             parent = value.owner.parent_op()
             handler = _ARGUMENT_RANGE.get(type(parent))
             return (whole, []) if handler is None else handler(self, parent, value)
-        handler = _RESULT_RANGE.get(type(value.owner))
+        handler = None if is_lane else _RESULT_RANGE.get(type(value.owner))
         interval = whole if handler is None else handler(self, value.owner)
         return (interval if interval is not None and within(interval, whole) else whole), []
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from ...core.comparisons import UNSIGNED_PREDICATES, predicate_of
@@ -14,6 +14,7 @@ from ...core.dtypes import dtype_of
 from ...dialects.tir import ForOp, IfThenElseOp, IntrinsicOp, LaunchThreadOp, LetOp, YieldOp, comparison_name
 from ...dialects.tir import constant_value as known
 from ..index import Analyzer, Lin
+from ..vector_indices import Lanes
 from .terms import Domain, DomainVar
 
 
@@ -48,15 +49,17 @@ def iteration_domain(
     return Domain(tuple(variables), constraints, exact)
 
 
-def predicate_constraints(analyzer: Analyzer, predicate: SSAValue | None) -> tuple[tuple[Lin, ...], bool]:
+def predicate_constraints(
+    analyzer: Analyzer, predicate: SSAValue | None, lanes: Lanes | None = None
+) -> tuple[tuple[Lin, ...], bool]:
     """Sums that are at least 0 where `predicate` holds, and whether the constraints imply it. Sums that are always at
-    least 0 are left out."""
+    least 0 are left out. lanes: those of a predicate that is a vector of bools."""
     constraints: list[Lin] = []
     exact = True
     todo = [] if predicate is None else [predicate]
     while todo:
         condition = todo.pop()
-        if analyzer.decide(condition) is True:
+        if not isinstance(condition.type, VectorType) and analyzer.decide(condition) is True:
             continue
         op: Any = condition.owner
         match op:
@@ -68,7 +71,9 @@ def predicate_constraints(analyzer: Analyzer, predicate: SSAValue | None) -> tup
                 todo.append(op.value)
             case IntrinsicOp() if op.intrinsic.data == "likely":
                 todo.append(op.args[0])
-            case arith.CmpiOp() if (comparison := _comparison(analyzer, op)) is not None:
+            case vector.BroadcastOp():
+                todo.append(op.source)
+            case arith.CmpiOp() if (comparison := _comparison(analyzer, op, lanes)) is not None:
                 constraints += comparison
             case _:
                 exact = False
@@ -86,14 +91,19 @@ def _is_lazy_and(op: IfThenElseOp) -> bool:
     return dtype_of(op.results[0].type).is_bool and known(_yielded_value(op.orelse)) == 0
 
 
-def _comparison(analyzer: Analyzer, op: arith.CmpiOp) -> list[Lin] | None:
+def _comparison(analyzer: Analyzer, op: arith.CmpiOp, lanes: Lanes | None) -> list[Lin] | None:
     """Sums that are at least 0 exactly where the comparison holds."""
-    name = comparison_name(op)
-    if not isinstance(op.lhs.type, IntegerType | IndexType) or name in (None, "ne"):
+    name, is_vector = comparison_name(op), isinstance(op.lhs.type, VectorType)
+    if not isinstance(op.lhs.type, IntegerType | IndexType | VectorType) or name in (None, "ne"):
         return None
     if predicate_of(op) in UNSIGNED_PREDICATES and dtype_of(op.lhs.type).kind != "uint":
         return None
-    difference = analyzer.exact(op.rhs) - analyzer.exact(op.lhs)
+    if is_vector and lanes is None:
+        return None
+    lhs, rhs = (lanes.sum(each) if is_vector and lanes is not None else analyzer.exact(each) for each in op.operands)
+    if lhs is None or rhs is None:
+        return None
+    difference = rhs - lhs
     table = {
         "lt": [difference - 1],
         "le": [difference],

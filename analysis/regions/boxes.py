@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
-from ...core.dtypes import dtype_of
 from ...dialects.tir import (
     AccessOp,
     Axis,
@@ -25,6 +24,7 @@ from ...dialects.tir import (
 )
 from ..index import Analyzer, Lin, type_range
 from ..iter_map import predicate_constraints
+from ..vector_indices import Lanes
 from .relax import IsFixed
 
 
@@ -140,18 +140,30 @@ def access_box(analyzer: Analyzer, access: AccessOp, outside: Operation | None =
 
 
 def touched_box(analyzer: Analyzer, user: LoadOp | StoreOp, outer: Operation) -> AccessBox | None:
-    """The elements of a load or store, under the branches inside `outer`; None where an index is no sum."""
-    sides: list[tuple[Lin, Lin]] = []
-    for index in user.indices:
-        base, extent = index, 1
-        if isinstance(index.type, VectorType):
-            ramp = index.owner
-            stride = constant_value(ramp.stride) if isinstance(ramp, RampOp) else None
-            if not isinstance(ramp, RampOp) or not isinstance(stride, int) or stride < 0:
-                return None
-            base, extent = ramp.base, stride * (dtype_of(index.type).lanes - 1) + 1
-        sides.append((analyzer.exact(base), Lin(extent)))
-    return restrict_to_branches(analyzer, AccessBox(tuple(sides)), user, outer)
+    """The elements of a load or store, under its predicate and the branches inside `outer`; None where an index is no
+    sum."""
+    lanes = Lanes.of(analyzer, user)
+    sides = [_touched_side(analyzer, index, lanes, user.predicate) for index in user.indices]
+    known = [side for side in sides if side is not None]
+    if len(known) < len(sides):
+        return None
+    box = _with_condition(analyzer, AccessBox(tuple(known)), user.predicate, lanes)
+    return restrict_to_branches(analyzer, box, user, outer)
+
+
+def _touched_side(
+    analyzer: Analyzer, index: SSAValue, lanes: Lanes | None, predicate: SSAValue | None
+) -> tuple[Lin, Lin] | None:
+    """The (low, extent) of an index of a load or store: an interval for all lanes of a ramp, else an element of each
+    lane, which is a moving value."""
+    if lanes is None or not isinstance(index.type, VectorType):
+        return analyzer.exact(index), Lin(1)
+    ramp = index.owner
+    stride = constant_value(ramp.stride) if isinstance(ramp, RampOp) else None
+    if isinstance(ramp, RampOp) and isinstance(stride, int) and stride >= 0 and predicate is None:
+        return analyzer.exact(ramp.base), Lin(stride * (lanes.count - 1) + 1)
+    lin = lanes.sum(index)
+    return None if lin is None else (lin, Lin(1))
 
 
 def restrict_to_branches(analyzer: Analyzer, box: AccessBox, op: Operation, outer: Operation) -> AccessBox:
@@ -175,8 +187,10 @@ def _restrict_to_branch(analyzer: Analyzer, box: AccessBox, parent: Operation, b
     return replace(box, is_exact=False) if isinstance(parent, IfOp | WhileOp) else box
 
 
-def _with_condition(analyzer: Analyzer, box: AccessBox, condition: SSAValue | None) -> AccessBox:
-    conditions, is_exact = predicate_constraints(analyzer, condition)
+def _with_condition(
+    analyzer: Analyzer, box: AccessBox, condition: SSAValue | None, lanes: Lanes | None = None
+) -> AccessBox:
+    conditions, is_exact = predicate_constraints(analyzer, condition, lanes)
     return AccessBox(box.sides, (*box.conditions, *conditions), box.is_exact and is_exact)
 
 

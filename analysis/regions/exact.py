@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.text import expression_text
@@ -79,16 +80,17 @@ class IslNames:
 
     def _range(self, atom: Atom) -> list[str]:
         name, fixed = self.of[atom], not isinstance(atom, SSAValue) or self.is_fixed(atom)
+        is_lane = isinstance(atom, SSAValue) and isinstance(atom.type, VectorType)
         conditions: list[str] = []
         if isinstance(atom, BlockArgument):
             ends = moving_range(self.analyzer, atom)
             if ends is not None:
                 conditions.append(f"{self.text(ends[0])} <= {name} <= {self.text(ends[1])}")
             conditions += self._step(atom)
-        elif not fixed:
+        elif not fixed and not is_lane:
             raise NotAffineSum(sum_text(Lin.of(atom)))
         bounds = self.analyzer.atom_bounds(atom)
-        if not isinstance(atom, SSAValue) or bounds != type_range(atom.type):
+        if is_lane or not isinstance(atom, SSAValue) or bounds != type_range(atom.type):
             conditions.append(f"{bounds[0]} <= {name} <= {bounds[1]}")
         return conditions
 

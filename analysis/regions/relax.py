@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import BlockArgument, SSAValue
 
 from ...dialects.tir import BlockOp, ForOp, LaunchThreadOp
@@ -32,7 +32,8 @@ def moving_range(analyzer: Analyzer, value: SSAValue) -> Ends | None:
             low, extent = parent.axes[value.index].low, parent.axes[value.index].extent
         case _:
             bounds = analyzer.atom_bounds(value)
-            return None if bounds == type_range(value.type) else (Lin(bounds[0]), Lin(bounds[1]))
+            is_known = isinstance(value.type, VectorType) or bounds != type_range(value.type)
+            return (Lin(bounds[0]), Lin(bounds[1])) if is_known else None
     first = analyzer.exact(low)
     last = first + analyzer.exact(extent) - 1
     if isinstance(parent, ForOp) and not last.terms and not first.terms:
@@ -79,15 +80,35 @@ class Relaxer:
         return self._bounded(lin, self.analyzer.combine(low), self.analyzer.combine(high))
 
     def _bounded(self, lin: Lin, low: Lin, high: Lin) -> Ends:
-        """The minimum and maximum of a sum, bounded by the conditions on the same sum: `f < 72` bounds `f // 9`, where
-        `f` is a sum of digits of several loops."""
+        """The minimum and maximum of a sum, bounded by the conditions on the same sum, or on a multiple of it and
+        others: `4*f + x < 288` bounds `f // 9`, where `f` is a sum of digits of several loops."""
         for condition in self.conditions if len(lin.terms) > 1 else ():
-            most, least = lin + condition, lin - condition
-            if not self.moving(most) and self.analyzer.is_provably("lt", most, high):
+            scale = self._scale(lin, condition)
+            if scale is None:
+                continue
+            rest = self._without_conditions(condition - lin * scale)
+            if rest is None:
+                continue
+            if scale < 0 and self.analyzer.is_provably("lt", most := self.analyzer.floordiv(rest[1], -scale), high):
                 high = most
-            if not self.moving(least) and self.analyzer.is_provably("gt", least, low):
+            if scale > 0 and self.analyzer.is_provably("gt", least := -self.analyzer.floordiv(rest[1], scale), low):
                 low = least
         return low, high
+
+    def _scale(self, lin: Lin, condition: Lin) -> int | None:
+        """The factor by which a condition contains the moving terms of a sum; None if it does not."""
+        scales = {condition.terms.get(atom, 0) / k for atom, k in lin.terms.items() if self.moving(atom)}
+        scale = scales.pop() if scales else 0.0
+        return int(scale) if not scales and scale and scale.is_integer() else None
+
+    def _without_conditions(self, lin: Lin) -> Ends | None:
+        """The minimum and maximum of a sum, for all values."""
+        conditions, exact = self.conditions, self.exact
+        self.conditions = ()
+        try:
+            return self.ends(lin)
+        finally:
+            self.conditions, self.exact = conditions, exact
 
     def _note_shared(self, seen: set[SSAValue], more: set[SSAValue]) -> None:
         if not seen.isdisjoint(more):
@@ -111,7 +132,8 @@ class Relaxer:
         ends = self.ranges[value]
         if ends is None:
             return None
-        if not isinstance(value, BlockArgument) or self.moving(ends[0]) or self.moving(ends[1]):
+        is_variable = isinstance(value, BlockArgument) or isinstance(value.type, VectorType)
+        if not is_variable or self.moving(ends[0]) or self.moving(ends[1]):
             self.exact = False
         first, last = self.ends(ends[0]), self.ends(ends[1])
         return None if first is None or last is None else (first[0], last[1])

@@ -54,7 +54,9 @@ def build_emulated(
 ) -> DeviceProgram:
     """Compiles a module with kernels that run emulated. after, symbols, errors: as of `build_cuda`."""
     emitted = _Emitted.of(module, target, after)
-    launcher = Launcher("cuda_emulated", [DeviceCode(each.source, _kernels(each)) for each in emitted.cuda])
+    launcher = Launcher(
+        "cuda_emulated", [DeviceCode(each.source, _kernels(each), checks=target.checks) for each in emitted.cuda]
+    )
     with stage("compilation of the emulated kernels"):
         launcher.load(cuda_emulated())
     native, sources = emitted.native("cuda_emulated")

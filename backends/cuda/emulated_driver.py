@@ -6,6 +6,7 @@ import itertools
 import os
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -15,7 +16,7 @@ from ...core.errors import DeviceError, ExecutionError
 from ..devices.driver import Context, DeviceCode, DeviceProperties, Driver, LoadedCode, format_bytes
 from ..runtime.launch_table import LaunchTable
 from ..runtime.memory import array_at
-from .emulation import EmulationError, compile_emulated, compiler, driver_addresses, last_error
+from .emulation import EmulatedModule, EmulationError, compile_emulated, compiler, driver_addresses, last_error
 from .emulation.driver import runtime_functions as runtime
 
 _CONTEXT = Context(0, 0)
@@ -59,7 +60,8 @@ class EmulatedDriver(Driver):
         return LaunchTable(*(addresses[name] for name in ("launch", "alloc_async", "free_async", "copy_async", "wait")))
 
     def load(self, index: int, code: Sequence[DeviceCode]) -> LoadedCode:
-        modules = [compile_emulated(each.source, [kernel.symbol for kernel in each.kernels]) for each in code]
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            modules = list(pool.map(_compile, code))
         handles: dict[str, int] = {}
         for module, each in zip(modules, code, strict=True):
             for kernel in each.kernels:
@@ -140,6 +142,10 @@ class EmulatedDriver(Driver):
     def copy_error(self, where: str, table: LaunchTable) -> ExecutionError:
         error = last_error()
         return EmulationError(f"{where}: {error}", error.reason, error.lines)
+
+
+def _compile(code: DeviceCode) -> EmulatedModule:
+    return compile_emulated(code.source, [kernel.symbol for kernel in code.kernels], code.checks)
 
 
 def _bytes(address: int, size: int) -> np.ndarray[Any, Any]:

@@ -56,13 +56,14 @@ class KernelCode:
 @dataclass(frozen=True)
 class DeviceCode:
     """Kernels ready to load. source: CUDA C++.  image: the compiled source, empty for the emulation.  architecture: of
-    the image.
+    the image.  checks: whether the emulation checks each access.
     """
 
     source: str
     kernels: tuple[KernelCode, ...]
     architecture: str = ""
     image: bytes = b""
+    checks: bool = True
 
 
 @dataclass(frozen=True)

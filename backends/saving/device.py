@@ -45,7 +45,11 @@ def device_contents(parts: DeviceParts) -> Contents:
 
 
 def _describe(code: DeviceCode) -> dict[str, Any]:
-    return {"architecture": code.architecture, "kernels": [vars(kernel) for kernel in code.kernels]}
+    return {
+        "architecture": code.architecture,
+        "checks": code.checks,
+        "kernels": [vars(kernel) for kernel in code.kernels],
+    }
 
 
 def read_device(archive: Archive) -> DeviceParts:
@@ -61,6 +65,7 @@ def read_device(archive: Archive) -> DeviceParts:
             tuple(KernelCode(**kernel) for kernel in each["kernels"]),
             each["architecture"],
             archive.read(f"kernels{n}.bin"),
+            each.get("checks", True),  # absent from archives of earlier versions
         )
         for n, each in enumerate(content["kernels"])
     )

@@ -13,14 +13,15 @@ from .devices import emulate_gpu
 def main() -> None:
     """Runs the program named by the first argument, in which `import tvm` and `import topi` import this package.
 
-    `--emulate-gpu` before the program makes `cuda` the emulated GPU.
+    `--emulate-gpu` before the program makes `cuda` the emulated GPU; `--emulate-gpu=checked` also reports undefined
+    behaviour of kernels.
     """
     del sys.argv[0]
-    if sys.argv[:1] == ["--emulate-gpu"]:
-        emulate_gpu()
+    if sys.argv[:1] in (["--emulate-gpu"], ["--emulate-gpu=checked"]):
+        emulate_gpu(checks=sys.argv[0].endswith("=checked"))
         del sys.argv[0]
     if not sys.argv:
-        sys.exit("usage: python -m stepwell.frontends.tvm [--emulate-gpu] PROGRAM ARGUMENTS")
+        sys.exit("usage: python -m stepwell.frontends.tvm [--emulate-gpu[=checked]] PROGRAM ARGUMENTS")
     sys.path[0] = str(Path(sys.argv[0]).resolve().parent)
     install()
     runpy.run_path(sys.argv[0], run_name="__main__")

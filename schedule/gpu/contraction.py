@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from ...analysis.index import Atom, DivAtom, Lin, ModAtom
 from ...analysis.scopes import consumers, writes_of
 from ...analysis.threads.memories import LOCAL
 from ...core.errors import ScheduleError
+from ...core.gpu import STATIC_SHARED_BYTES
 from ...dialects.tir import BlockOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import AffineAccess, Kernel, block_of, element_bytes, index_of_read
 from ..rules.neighbours import is_epilogue_of, producer_of
+from ..rules.results import DeclineError
 from .binding import extent_of, fuse_blocks, fuse_loops
 from .thread_per_result import reduce_in_registers
 
@@ -33,6 +36,32 @@ LEAST_BLOCKS = 256
 """The number of blocks of threads from which sums have no parts: two for each processor of a large GPU."""
 MOST_BLOCKS = 512
 """The greatest number of blocks of threads of a kernel whose sums have parts."""
+
+
+SIZES = 5
+"""The number of sizes of tiles that `in_shared_memory` tries, each with half of the elements or threads of the one
+before."""
+
+
+class LargeTileError(DeclineError):
+    """Raised for a tile whose operands exceed shared memory, or have no constant size."""
+
+
+def in_shared_memory(
+    sch: Schedule, kernel: Kernel, schedule: Callable[[Kernel, int], tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Schedules a block with the largest tiles whose operands fit into shared memory, and returns the names of other
+    blocks in the kernel. schedule: the steps for tiles of size 0 (the largest) to `SIZES - 1`.
+
+    Plans estimate sizes; the loops of the copies are exact. Raises the LargeTileError of the smallest tiles.
+    """
+    for size in range(SIZES - 1):
+        try:
+            with sch.attempt():
+                return schedule(Kernel(kernel.rv, block_of(sch, kernel.rv)), size)
+        except LargeTileError:
+            pass
+    return schedule(Kernel(kernel.rv, block_of(sch, kernel.rv)), SIZES - 1)
 
 
 @dataclass(frozen=True)
@@ -202,8 +231,9 @@ def _contract(sch: Schedule, kernel: Kernel, plan: Contraction, follows: BlockRV
             sch.bind(loop, tile.thread)
     divides = _divides(kernel, plan)
     _keep_in_registers(sch, kernel, follows, threads[-1], plan.tiles, divides)
-    for buffer in plan.shared:
-        _copy_to_shared(sch, kernel, buffer, depth_outer, plan.tiles, divides)
+    sizes = [_copy_to_shared(sch, kernel, buffer, depth_outer, plan, divides) for buffer in plan.shared]
+    if sum(sizes) > STATIC_SHARED_BYTES:
+        raise LargeTileError(f"a tile takes {sum(sizes)} bytes of shared memory, of {STATIC_SHARED_BYTES}")
     if divides and not inner and plan.depth % UNROLLED == 0:
         sch.unroll(sch.split(depth_inner, [None, UNROLLED])[1])
     sch.decompose_reduction(kernel.rv, [*outer, depth_outer][0])
@@ -277,12 +307,14 @@ def _lanes(buffer: SSAValue, together: int | None) -> int:
 
 
 def _copy_to_shared(
-    sch: Schedule, kernel: Kernel, buffer: SSAValue, outer: LoopRV, tiles: Sequence[Tile], vectors: bool
-) -> None:
+    sch: Schedule, kernel: Kernel, buffer: SSAValue, outer: LoopRV, plan: Contraction, vectors: bool
+) -> int:
     """Lets the threads of a block cooperatively copy, or compute, the part of a buffer in use to shared memory.
 
-    vectors: whether several elements may be copied at once.
+    Returns the size of the part in bytes, with the padding of its rows. vectors: whether several elements may be copied
+    at once.
     """
+    tiles = plan.tiles
     (read, *_) = (read for read in kernel.reads if read.buffer is buffer)
     producer = producer_of(sch, kernel.rv, buffer)
     if producer is None:
@@ -295,6 +327,10 @@ def _copy_to_shared(
     transposed = _transpose(sch, copy, read, tiles)
     shared = [tile for tile in tiles if tile.thread is not None]
     loops = sch.get_loops(copy)[around:]
+    extents = [extent for loop in loops if (extent := extent_of(sch, loop)) is not None]
+    if len(extents) < len(loops):  # the tile contains parts of a varying number of groups
+        raise LargeTileError("the size of the parts that tiles read varies")
+    elements = math.prod(extents)
     lanes = _lanes(buffer, extent_of(sch, loops[-1])) if vectors and producer is None else 1
     whole, threads = fuse_loops(sch, loops), [tile.threads for tile in shared]
     lanes = math.gcd(lanes, (extent_of(sch, whole) or 1) // math.prod(threads))
@@ -304,6 +340,53 @@ def _copy_to_shared(
         sch.bind(loop, tile.thread)
     if lanes > 1:
         sch.vectorize(_through_registers(sch, copy, parts[-2]) if transposed else parts[-1])
+    return elements * read.element_bytes() + _padding(kernel, plan, read, elements)
+
+
+def shared_bytes(kernel: Kernel, plan: Contraction, reads: Sequence[AffineAccess]) -> int:
+    """The size in bytes of the boxes that a block of threads reads at a time, with the padding of their rows."""
+    sizes = 0
+    for read in reads:
+        elements = math.prod(box_sides(kernel, plan, read))
+        sizes += elements * read.element_bytes() + _padding(kernel, plan, read, elements)
+    return sizes
+
+
+def box_sides(kernel: Kernel, plan: Contraction, read: AffineAccess) -> list[int]:
+    """The extents of the box that a block of threads reads at a time."""
+    sizes = {axis: kernel.size([axis]) or 1 for axis in plan.inner} | {plan.summed: plan.depth}
+    sizes |= {tile.axis: tile.threads * tile.each for tile in plan.tiles}
+    return [1 + _span(index, sizes) for index in read.indices]
+
+
+def _span(lin: Lin, sizes: Mapping[SSAValue, int]) -> int:
+    """The difference between the maximum and the minimum of a sum of axes with `sizes` values (default 1)."""
+    return sum(abs(k) * _atom_span(atom, sizes) for atom, k in lin.terms.items())
+
+
+def _atom_span(atom: Atom, sizes: Mapping[SSAValue, int]) -> int:
+    if isinstance(atom, SSAValue):
+        return sizes.get(atom, 1) - 1
+    if isinstance(atom, DivAtom | ModAtom) and (divisor := atom.divisor.constant):
+        span = _span(atom.dividend, sizes)
+        return -(-span // divisor) if isinstance(atom, DivAtom) else min(span, divisor - 1)
+    return 0
+
+
+def _padding(kernel: Kernel, plan: Contraction, read: AffineAccess, elements: int) -> int:
+    """The size in bytes of the padding of a copy of `elements` elements, if `_transpose` pads it."""
+    along = _transposed_index(read, plan.tiles)
+    if along is None:
+        return 0
+    bytes = read.element_bytes()
+    row = box_sides(kernel, plan, read)[along]
+    return -(-elements // row) * ((VECTOR_BYTES - row * bytes) % BANK_BYTES)
+
+
+def _transposed_index(read: AffineAccess, tiles: Sequence[Tile]) -> int | None:
+    """The dimension along a tile that `_transpose` makes the last one; None if it transposes nothing."""
+    along = [n for n, index in enumerate(read.indices) if any(tile.axis in index.terms for tile in tiles)]
+    return along[0] if len(along) == 1 and along[0] < len(read.indices) - 1 else None
 
 
 def _transpose(sch: Schedule, copy: BlockRV, read: AffineAccess, tiles: Sequence[Tile]) -> bool:
@@ -311,11 +394,11 @@ def _transpose(sch: Schedule, copy: BlockRV, read: AffineAccess, tiles: Sequence
 
     Such elements are read at once. Rows are padded, as a thread copies a column of them.
     """
-    along = [n for n, index in enumerate(read.indices) if any(tile.axis in index.terms for tile in tiles)]
-    if len(along) != 1 or along[0] == len(read.indices) - 1:
+    along = _transposed_index(read, tiles)
+    if along is None:
         return False
     rank, bytes = len(read.indices), read.element_bytes()
-    order = [*(n for n in range(rank) if n not in along), *along]
+    order = [*(n for n in range(rank) if n != along), along]
     sch.transform_layout(copy, ("write", 0), AffineMap(rank, 0, tuple(AffineExpr.dimension(n) for n in order)))
     sch.storage_align(copy, 0, -2, BANK_BYTES // bytes, VECTOR_BYTES // bytes)
     return True

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from .. import Schedule
 from ..rules.kernel import AffineAccess, Kernel
 from ..rules.results import decline_unless
-from .contraction import VECTOR_BYTES, Contraction, Tile, contract, with_parts
+from .contraction import VECTOR_BYTES, Contraction, Tile, contract, in_shared_memory, with_parts
 
 THREADS = 16
 """The maximum number of threads along each side of the tile of a block."""
@@ -39,6 +39,11 @@ def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     Declines: blocks other than sums of products of two buffers at their axes, each with an axis of the result that the
     other buffer lacks; sides of unknown size, or of less than 4.
     """
+    return in_shared_memory(sch, kernel, lambda kernel, size: _gemm(sch, kernel, size))
+
+
+def _gemm(sch: Schedule, kernel: Kernel, size: int) -> tuple[str, ...]:
+    """The steps for tiles of a size of `in_shared_memory`."""
     left, right = operands(kernel)
     decline_unless(left.is_plain() and right.is_plain(), "it reads at indices that are computed")
     (write,) = kernel.writes
@@ -54,6 +59,7 @@ def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
     require_tile(kernel, row, column, depth)
     tiled = (row, column, depth)
     most = 8 if (kernel.size(kernel.spatial_axes) or 0) >= BLOCKS * (8 * THREADS) ** 2 else 4
+    most = max(most >> size, 1)
     plan = Contraction(
         grid=[axis for axis in kernel.spatial_axes if axis not in tiled],
         tiles=[
@@ -63,7 +69,7 @@ def gemm_rule(sch: Schedule, kernel: Kernel) -> tuple[str, ...]:
             for axis, thread in ((row, "threadIdx.y"), (column, "threadIdx.x"))
         ],
         summed=depth,
-        depth=min(DEPTH, kernel.size([depth]) or DEPTH),
+        depth=min(DEPTH >> size, kernel.size([depth]) or DEPTH),
         outer=[axis for axis in kernel.reduction_axes if axis not in tiled],
         inner=[],
         shared=[left.buffer, right.buffer],
@@ -130,10 +136,10 @@ def require_tile(kernel: Kernel, row: SSAValue, column: SSAValue, depth: SSAValu
         decline_unless((kernel.size([axis]) or 0) >= LEAST, f"a side has less than {LEAST}")
 
 
-def tile_of_axis(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4) -> Tile:
-    """The tile of an axis: up to `most` elements, a power of two, for each of up to `THREADS` threads."""
+def tile_of_axis(kernel: Kernel, axis: SSAValue, thread: str, most: int = 4, threads: int = THREADS) -> Tile:
+    """The tile of an axis: up to `most` elements, a power of two, for each of up to `threads` threads."""
     extent = kernel.size([axis]) or 1
-    count = min(THREADS, extent)
+    count = min(threads, extent)
     return Tile(axis, count, min(most, 2 ** int(math.log2(extent // count))), thread)
 
 

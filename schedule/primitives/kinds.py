@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ...analysis.names import loop_name
 from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, team_of, thread_axes_of
+from ...analysis.threads.copies import divides_copies
 from ...analysis.threads.memories import memory_of
 from ...core.diagnostics import did_you_mean
 from ...core.errors import ScheduleError
@@ -114,6 +115,10 @@ def bind(state: State, loop: ForOp, thread_axis: str) -> None:
     divided = _divided_memories(loop, thread_axis)
     if not shares and not divided:
         _set_kind(state, loop, "thread_binding", thread_axis)
+        return
+    if shares and not divided and divides_copies(loop, thread_axis):
+        with state.changing(check=False):
+            _become(loop, "thread_binding", thread_axis)
         return
     if not shares and state.checked:
         require_independent(loop, "thread_binding", thread_axis)

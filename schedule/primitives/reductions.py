@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...analysis.dependence.touched import accessed_memories
 from ...analysis.names import block_name, fresh_block_name, loop_name
 from ...analysis.scopes import loops_around
 from ...core.errors import ScheduleError
@@ -83,7 +84,8 @@ def decompose_reduction(state: State, block: BlockOp | FuncOp, loop: ForOp | Com
     func = function_of(block)
     around = loop.parent_op()
     assert around is not None
-    with state.changing([block], among=[around]) as change:
+    assert block.init is not None, "of a reduction"
+    with state.changing([block], among=[around], memories=accessed_memories(block.init)) as change:
         init = build_init_nest(plan, fresh_block_name(func, f"{name}_init"), lambda name: f"{name}_init").block
         change.counterparts[init] = block
     rename_block(block, fresh_block_name(func, f"{name}_update"))

@@ -17,6 +17,7 @@ import stepwell
 from stepwell.backends import caching
 from stepwell.backends.build import build
 from stepwell.backends.cuda import nvrtc
+from stepwell.backends.cuda.emulation import compiler
 from stepwell.backends.cuda.program import DeviceProgram
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
 from stepwell.backends.llvm import compile as llvm_compile
@@ -165,9 +166,16 @@ def test_another_architecture_or_compiler_of_gpus_is_another_entry(
     assert len(kept(cache)) == len(compiled_cuda) == 3
 
 
-def test_programs_for_an_emulated_gpu_are_not_kept(cache: Cache) -> None:
-    build(stepwell.parse_tvmscript(KERNEL), "cuda-emulated")
-    assert kept(cache) == []
+@pytest.mark.skipif(compiler() is None, reason="g++ is not installed, which the emulation of CUDA needs")
+def test_programs_for_an_emulated_gpu_are_kept_with_and_without_checks(cache: Cache) -> None:
+    for target in ("cuda-emulated", "cuda-emulated -checks=0") * 2:
+        program = build(stepwell.parse_tvmscript(KERNEL), target)
+        assert isinstance(program, DeviceProgram)
+        assert [code.checks for code in program.launcher.code] == [target == "cuda-emulated"]
+        a, b = np.arange(4, dtype=np.float32), np.zeros(4, np.float32)
+        program(a, b)
+        np.testing.assert_array_equal(b, a * 2)
+    assert len(kept(cache)) == 2
 
 
 def test_another_place_in_the_source_is_another_program(cache: Cache) -> None:

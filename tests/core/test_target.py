@@ -51,6 +51,7 @@ def test_a_target_reads_what_it_prints(target: Target) -> None:
         ("llvm -mattr=+avx2,-fma -num-cores=4", Target(mattr=("+avx2", "-fma"), num_cores=4)),
         ("llvm -fast-math-contract=1", Target(contract=True)),
         ("cuda-emulated -fast-math-contract=0", Target("cuda-emulated", contract=False)),
+        ("cuda-emulated -checks=0", Target("cuda-emulated", checks=False)),
         ("cuda -libs=cudnn,cublas", Target("cuda", libs=("cudnn", "cublas"))),
         ('{"kind": "cuda", "arch": "sm_90", "libs": ["cudnn"]}', Target("cuda", arch="sm_90", libs=("cudnn",))),
     ],

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import ModuleOp, VectorType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -34,8 +35,10 @@ class TirCompactBuffersPass(ModulePass):
 
     Each allocation first moves to the innermost region around its uses where that is legal (`tir-plan-allocations`
     states when). Its extents become the extents of the smallest box around its loads and stores, and indices are
-    relative to the lower corner of the box. A dimension in which the box has no known extent keeps its extent, and so
-    does a dimension of symbolic extent in which the box has 65,536 elements or more.
+    relative to the lower corner of the box. Indices that are vectors of lanes (ramps, and quotients and remainders
+    of ramps) count with all their lanes, and with those of the mask only. A dimension in which the box has no known
+    extent keeps its extent, and so does a dimension of symbolic extent in which the box has 65,536 elements or
+    more.
 
     scopes: the scopes (memory spaces) of the buffers to shrink; all by default.
 
@@ -152,4 +155,21 @@ def _minus(analyzer: Analyzer, builder: TirBuilder, index: SSAValue, low: Lin) -
     if isinstance(ramp := index.owner, RampOp):
         lanes = dtype_of(index.type).lanes
         return builder.insert(RampOp(_minus(analyzer, builder, ramp.base, low), ramp.stride, lanes)).result
+    if isinstance(index.type, VectorType):
+        return _minus_in_lanes(analyzer, builder, index, low, index.type.element_type)
     return export(analyzer, analyzer.combine(analyzer.exact(index) - low), builder, index.type)
+
+
+def _minus_in_lanes(analyzer: Analyzer, builder: TirBuilder, index: SSAValue, low: Lin, element: Attribute) -> SSAValue:
+    """A vector less a number in each lane, taken from a term that is the same in all lanes if there is one."""
+    for term, rest in _terms(index):
+        if isinstance(op := term.owner, vector.BroadcastOp):
+            number = analyzer.combine(analyzer.exact(op.source) - low)
+            return rest if number == Lin(0) else builder.add(export(analyzer, number, builder, element), rest)
+    return builder.sub(index, export(analyzer, low, builder, element))
+
+
+def _terms(index: SSAValue) -> list[tuple[SSAValue, SSAValue]]:
+    """Each term of a sum of two, with the other."""
+    op = index.owner
+    return [(op.lhs, op.rhs), (op.rhs, op.lhs)] if isinstance(op, arith.AddiOp) else []

@@ -12,10 +12,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from ....core.errors import PluginError, StepwellError
+from ....core.once import once
 
 HERE = Path(__file__).parent
 RUNTIME_FILES = ("runtime.cpp", "fibres.h", "memory.h", "shadow.h")
@@ -41,9 +41,6 @@ NO_FORWARDING = (
 )
 KERNEL_FLAGS = (
     "-std=c++20",
-    "-O1",
-    *NO_FORWARDING,
-    "-g1",
     "-fPIC",
     "-fno-exceptions",
     "-fno-rtti",
@@ -51,12 +48,19 @@ KERNEL_FLAGS = (
     "-ffp-contract=off",
     "-fno-strict-aliasing",
     "-fwrapv",
-    f"-fsanitize={SANITIZERS}",
-    "-fno-hoist-adjacent-loads",
-    "-fno-tree-cselim",
     "-Wframe-larger-than=131072",  # half of a fibre's stack
     "-Werror=frame-larger-than=131072",
 )
+CHECK_FLAGS = (
+    "-O1",
+    *NO_FORWARDING,
+    "-g1",
+    f"-fsanitize={SANITIZERS}",
+    "-fno-hoist-adjacent-loads",
+    "-fno-tree-cselim",
+)
+# Results are the same bits: neither flag permits another order or another rounding of operations.
+FAST_FLAGS = ("-O2", "-march=native", "-fvect-cost-model=dynamic", "-fno-math-errno", "-fno-trapping-math")
 # -nostdlib: else g++ links its own sanitizer library. -Bsymbolic: else a kernel may resolve to a symbol
 # of another library.
 LINK_FLAGS = ("-shared", "-nostdlib", "-Wl,-z,defs", "-Wl,-Bsymbolic")
@@ -87,7 +91,7 @@ def _run(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
 # The runtime
 
 
-@cache
+@once
 def runtime_library() -> Path:
     """The shared library that kernels are linked with, compiled once for each compiler and version of its source.
 
@@ -133,15 +137,17 @@ _DYNAMIC_SHARED = re.compile(
 _CONSTANT = re.compile(r"\b__constant__\s[^;={\[]*?(\w+)\s*[;={\[]")
 
 
-def compile_kernels(source: str, kernels: Sequence[str], library: Path) -> None:
-    """Compiles kernels of a text to a shared library. Raises InvalidCudaError with g++'s messages if they
-    do not compile.
+def compile_kernels(source: str, kernels: Sequence[str], library: Path, checks: bool) -> None:
+    """Compiles kernels of a text to a shared library, with checks of each access or optimized. Raises InvalidCudaError
+    with g++'s messages if they do not compile.
     """
     file = library.with_name(SOURCE_NAME)
     ends = "".join(f"STEPWELL_KERNEL({name}, ({_launch_bound(source, name)}))\n" for name in kernels)
     file.write_text(f'#line 1 "{SOURCE_NAME}"\n{_with_dynamic_shared(source)}\n#line 1 "kernels"\n{ends}')
     parse = ("-I", HERE, "-include", HERE / "emulation.h", "-x", "c++", file, "-x", "none")
-    flags = (*KERNEL_FLAGS, *CAST_FLAGS) if _POINTER_CAST.search(source) else KERNEL_FLAGS
+    flags = [*KERNEL_FLAGS, *(CHECK_FLAGS if checks else FAST_FLAGS)]
+    if checks and _POINTER_CAST.search(source):
+        flags += CAST_FLAGS
     completed = _run([_tool("g++"), *flags, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-o", library])
     if completed.returncode != 0:
         raise InvalidCudaError(f"g++ does not compile the kernels {', '.join(kernels)}:\n{completed.stderr.strip()}")

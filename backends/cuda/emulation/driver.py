@@ -40,7 +40,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "free_async": (_INT, [_POINTER, _POINTER]),
     "copy_async": (_INT, [_POINTER, _POINTER, _SIZE, _POINTER]),
     "wait": (_INT, [_POINTER]),
-    "module": (_POINTER, [_TEXT, _TEXT, _POINTER]),
+    "module": (_POINTER, [_TEXT, _TEXT, _POINTER, _INT]),
     "variable": (None, [_POINTER, _TEXT, _POINTER, _SIZE, _INT]),
     "kernel": (None, [_POINTER, _POINTER, _UNSIGNED]),
     "forget": (None, [_POINTER]),

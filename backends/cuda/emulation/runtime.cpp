@@ -17,6 +17,9 @@
 // - A shuffle from an inactive lane returns undefined bits: here all bits set, NaN in every type.
 // - Shared memory is uninitialized (all bits set) when a block begins; reading it before a write is an error.
 // - An access must lie in one buffer or variable, or on the thread's stack, and be aligned to its size.
+//
+// The accesses of a module without checks (`Module::checks`) are not instrumented. Barriers, shuffles and launches are
+// checked all the same; an access out of bounds is an error if it faults, or writes next to a buffer.
 
 #include <cstdarg>
 #include <cstdio>
@@ -24,6 +27,7 @@
 #include <mutex>
 
 #include <pthread.h>
+#include <signal.h>
 
 #include "fibres.h"
 #include "memory.h"
@@ -78,6 +82,7 @@ struct Module {
   std::string path;
   std::string dynamic_name;  // the name of dynamic shared memory in the text
   uintptr_t base = 0;
+  bool checks = true;
   std::vector<std::unique_ptr<Region>> variables;
 };
 
@@ -670,6 +675,58 @@ void begin_launch(const stepwell_kernel& kernel, uint3 grid, uint3 block, Region
   now.launch_serial = now.serial + 1;
 }
 
+// Accesses without checks
+
+pthread_t faulting_host;  // the thread that launches
+struct sigaction usual_actions[2];
+constexpr int kFaults[] = {SIGSEGV, SIGBUS};
+
+// An access of a kernel to memory that does not exist, or a misaligned access by a vector instruction.
+void on_fault(int signal, siginfo_t* fault, void*) {
+  if (launch.running == nullptr || !pthread_equal(pthread_self(), faulting_host)) {
+    sigaction(signal, &usual_actions[signal != SIGSEGV], nullptr);  // the instruction faults again
+    return;
+  }
+  fail(format("illegal access: %s accesses memory at address %p, which does not exist or is misaligned",
+              here(0).c_str(), fault->si_addr));
+}
+
+void begin_faults() {
+  faulting_host = pthread_self();
+  struct sigaction action {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;  // the handler never returns: another fault may follow
+  for (int i = 0; i < 2; ++i) sigaction(kFaults[i], &action, &usual_actions[i]);
+}
+
+void end_faults() {
+  for (int i = 0; i < 2; ++i) sigaction(kFaults[i], &usual_actions[i], nullptr);
+}
+
+// The first changed byte of a gap, null if none is. Restores the gap, so that later launches are not blamed.
+const char* changed_byte(char* gap) {
+  auto is_changed = [](char each) { return each != char(kUndefinedByte); };
+  char* changed = std::find_if(gap, gap + kGap, is_changed);
+  if (changed == gap + kGap) return nullptr;
+  std::memset(gap, kUndefinedByte, kGap);
+  return changed;
+}
+
+// Reports writes of the launch next to a buffer.
+void check_gaps() {
+  for (auto& each : allocations) {
+    const Region& region = *each.second;
+    auto begin = reinterpret_cast<char*>(region.begin);
+    const char* before = changed_byte(begin - kGap);
+    const char* behind = changed_byte(begin + region.size);
+    if ((before == nullptr && behind == nullptr) || launch.failed) continue;
+    set_error(format("out of bounds: a thread writes %zu bytes %s %s, which has %zu bytes (%s)",
+                     before != nullptr ? size_t(begin - before) : size_t(behind - begin) - region.size,
+                     before != nullptr ? "before" : "after the end of", region.name.c_str(), region.size,
+                     space_name(region.space)));
+  }
+}
+
 void run_grid() {
   for (unsigned z = 0; z < launch.grid.z; ++z)
     for (unsigned y = 0; y < launch.grid.y; ++y)
@@ -753,7 +810,11 @@ int stepwell_emulated_launch(void* handle, unsigned grid_x, unsigned grid_y, uns
   const std::string& dynamic_name = static_cast<const Module*>(kernel->module)->dynamic_name;
   Region dynamic(dynamic_name, stepwell_dynamic_shared, shared_bytes, Space::kShared);
   begin_launch(*kernel, grid, block, &dynamic, arguments);
+  bool checks = launch.module->checks;
+  if (!checks) begin_faults();
   run_grid();
+  if (!checks) end_faults();
+  if (!checks) check_gaps();
   take_back_fibres();
   std::fflush(stdout);
   return launch.failed ? kLaunchFailed : kSuccess;
@@ -826,11 +887,12 @@ int stepwell_emulated_wait(void* stream) {
 
 // The registration of a compiled module by Python. `space`: 0 global, 1 shared, 2 constant.
 
-void* stepwell_emulated_module(const char* path, const char* dynamic_name, void* base) {
+void* stepwell_emulated_module(const char* path, const char* dynamic_name, void* base, int checks) {
   auto module = new Module;
   module->path = path;
   module->dynamic_name = dynamic_name;
   module->base = reinterpret_cast<uintptr_t>(base);
+  module->checks = checks != 0;
   return module;
 }
 

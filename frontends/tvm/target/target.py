@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias
 from ....core import target as core
 from ....core.diagnostics import did_you_mean
 from ....core.errors import OptionError, UnsupportedError
-from ..devices import EMULATED, is_gpu_emulated
+from ..devices import EMULATED, emulated_target, is_gpu_emulated
 from .tags import TAGS
 
 _KEYS = {
@@ -34,7 +34,7 @@ _KEYS = {
 _COMPILED = {
     "llvm": ("mcpu", "mattr", "num-cores", "fast-math-contract", "libs", "debug"),
     "cuda": ("arch", "max_num_threads", "fast-math-contract", "libs"),
-    "cuda-emulated": ("fast-math-contract",),
+    "cuda-emulated": ("checks", "fast-math-contract"),
     "c": ("mcpu", "mattr"),
 }
 """The kinds that Stepwell compiles for, each with the options that change its code."""
@@ -125,11 +125,16 @@ class Target:
             what = f"machine {triple}" if self.kind.name in _COMPILED else f"kind {self.kind.name}"
             raise UnsupportedError(f"target {self}: no code generator for {what}, expected {', '.join(_COMPILED)} here")
         if self._is_emulated:
-            return core.Target.from_value("cuda-emulated")
+            return emulated_target({})
         if self.kind.name == "c":  # the options are those of the user's compiler
             return core.Target.from_value("llvm")
-        kind = "cuda-emulated" if self.kind.name == "cuda" and is_gpu_emulated() else self.kind.name
-        return core.Target.from_value({"kind": kind, **{n: v for n, v in self.attrs.items() if n in _COMPILED[kind]}})
+        if self.kind.name == "cuda" and is_gpu_emulated():
+            return emulated_target(self._options("cuda-emulated"))
+        return core.Target.from_value({"kind": self.kind.name, **self._options(self.kind.name)})
+
+    def _options(self, kind: str) -> dict[str, Any]:
+        """The options of the target that change the code for a kind."""
+        return {name: value for name, value in self.attrs.items() if name in _COMPILED[kind]}
 
     # Attributes
 

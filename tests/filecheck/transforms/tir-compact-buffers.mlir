@@ -130,3 +130,70 @@ tir.func @symbolic("a" %a: !tir.handle) {
 }
 // CHECK:       tir.func @symbolic(
 // CHECK:         tir.alloc_buffer "T" dims [%n] : memref<?x1xf32>
+
+// Vectors of 4 lanes cross the rows of 6 elements: (4*i + lane) // 6 and (4*i + lane) mod 6. Each round of k uses two rows.
+tir.func @quotients("A" %A: memref<12xf32>, "B" %B: memref<12xf32>) {
+  %s = tir.alloc_buffer "S" : memref<16x6xf32, "shared">
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    %c2 = arith.constant 2 : i32
+    %row = arith.muli %k, %c2 : i32
+    tir.for serial "i" %i : i32 in [0 +: 3] {
+      %c4 = arith.constant 4 : i32
+      %c1 = arith.constant 1 : i32
+      %c6 = arith.constant 6 : i32
+      %base = arith.muli %i, %c4 : i32
+      %r = tir.ramp %base, %c1 : vector<4xi32>
+      %six = vector.broadcast %c6 : i32 to vector<4xi32>
+      %rows = vector.broadcast %row : i32 to vector<4xi32>
+      %q = arith.floordivsi %r, %six : vector<4xi32>
+      %y = arith.addi %rows, %q : vector<4xi32>
+      %x = tir.floormod %r, %six : vector<4xi32>
+      %v = tir.load %A[%r : vector<4xi32>] : memref<12xf32>
+      tir.store %v, %s[%y : vector<4xi32>, %x : vector<4xi32>] : memref<16x6xf32, "shared">
+    }
+    tir.for serial "y" %y : i32 in [0 +: 2] {
+      tir.for serial "x" %x : i32 in [0 +: 6] {
+        %c6 = arith.constant 6 : i32
+        %0 = arith.muli %y, %c6 : i32
+        %j = arith.addi %0, %x : i32
+        %n = arith.addi %row, %y : i32
+        %v = tir.load %s[%n, %x] : memref<16x6xf32, "shared">
+        tir.store %v, %B[%j] : memref<12xf32>
+      }
+    }
+  }
+}
+// CHECK:       tir.func @quotients(
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK:           tir.alloc_buffer "S" : memref<2x6xf32, "shared">
+// CHECK:             %[[Q:.+]] = arith.floordivsi
+// CHECK:             tir.store %{{.*}}, %{{.*}}[%[[Q]] : vector<4xi32>, %{{.*}} : vector<4xi32>] : memref<2x6xf32, "shared">
+
+// A mask bounds the lanes: 3 vectors of 4 lanes cover 10 elements.
+tir.func @mask("A" %A: memref<80xf32>, "B" %B: memref<10xf32>) {
+  %s = tir.alloc_buffer "S" : memref<80xf32, "shared">
+  tir.for serial "k" %k : i32 in [0 +: 8] {
+    %c10 = arith.constant 10 : i32
+    %first = arith.muli %k, %c10 : i32
+    tir.for serial "i" %i : i32 in [0 +: 3] {
+      %c4 = arith.constant 4 : i32
+      %c1 = arith.constant 1 : i32
+      %limit = vector.broadcast %c10 : i32 to vector<4xi32>
+      %base = arith.muli %i, %c4 : i32
+      %r = tir.ramp %base, %c1 : vector<4xi32>
+      %p = arith.cmpi slt, %r, %limit : vector<4xi32>
+      %0 = arith.addi %first, %base : i32
+      %e = tir.ramp %0, %c1 : vector<4xi32>
+      %v = tir.load %A[%e : vector<4xi32>] if %p : vector<4xi1> : memref<80xf32>
+      tir.store %v, %s[%e : vector<4xi32>] if %p : vector<4xi1> : memref<80xf32, "shared">
+    }
+    tir.for serial "x" %x : i32 in [0 +: 10] {
+      %j = arith.addi %first, %x : i32
+      %v = tir.load %s[%j] : memref<80xf32, "shared">
+      tir.store %v, %B[%x] : memref<10xf32>
+    }
+  }
+}
+// CHECK:       tir.func @mask(
+// CHECK-NEXT:    tir.for serial "k"
+// CHECK:           tir.alloc_buffer "S" : memref<10xf32, "shared">

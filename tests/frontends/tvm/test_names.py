@@ -573,7 +573,7 @@ def test_a_program_runs_with_its_own_imports(tmp_path: Path) -> None:
 def test_a_command_without_a_program_is_an_error() -> None:
     done = subprocess.run([sys.executable, "-m", "stepwell.frontends.tvm"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert "usage: python -m stepwell.frontends.tvm [--emulate-gpu] PROGRAM" in done.stderr
+    assert "usage: python -m stepwell.frontends.tvm [--emulate-gpu[=checked]] PROGRAM" in done.stderr
 
 
 TESTS = """

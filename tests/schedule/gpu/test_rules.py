@@ -17,6 +17,7 @@ from stepwell.dialects.tir import ForOp
 from stepwell.operators import OPERATORS
 from stepwell.schedule.gpu import RULES
 from stepwell.schedule.rules.results import DefaultSchedules
+from stepwell.transforms.pipelines import lower_launches
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="needs g++ and binutils")
 
@@ -184,10 +185,39 @@ def test_a_window_that_shared_memory_has_no_room_for() -> None:
     def computes(image: Any, weights: Any) -> Any:
         return OPERATORS["nn.conv2d"].formula(image, weights)
 
-    made, _ = function((1, 2, 47, 47), (64, 2, 24, 24), computes=computes)
+    made, _ = function((1, 2, 67, 67), (64, 2, 64, 64), computes=computes)
     schedules = schedule_gpu(made)
     reason = reasons(schedules)["convolution"]
     assert reason.startswith("its window and one channel take ")
+
+
+@pytest.mark.parametrize(
+    ("image", "weights", "attributes"),
+    [
+        ((1, 2, 40, 40), (64, 2, 24, 24), {}),  # a large window
+        ((1, 9, 33, 16), (3, 3, 4, 96), {"data_layout": "NHWC", "kernel_layout": "HWIO", "groups": 4}),
+        ((1, 31, 96), (4, 48, 96), {"data_layout": "NWC", "kernel_layout": "WIO", "groups": 2}),  # in parts of groups
+        ((1, 16, 15, 15), (96, 16, 4, 4), {"dilation": (3, 3)}),
+    ],
+)
+def test_tiles_are_as_small_as_shared_memory(
+    rules: Any, image: tuple[int, ...], weights: tuple[int, ...], attributes: dict[str, Any]
+) -> None:
+    def computes(image: Any, weights: Any) -> Any:
+        return OPERATORS[f"nn.conv{len(image.shape) - 2}d"].formula(image, weights, **attributes)
+
+    made, _ = function(image, weights, computes=computes)
+    schedules = schedule_gpu(made)
+    assert "convolution" in rules(schedules).values()
+    lower_launches(schedules.mod)
+
+
+def test_an_image_read_in_steps_is_shared(run: Any, rules: Any) -> None:
+    def computes(image: Any, weights: Any) -> Any:
+        return OPERATORS["nn.conv2d"].formula(image, weights, strides=(2, 2), data_layout="NHWC", kernel_layout="HWIO")
+
+    schedules = run(*_flat(function((1, 8, 9, 16), (1, 1, 16, 8), computes=computes)))
+    assert rules(schedules) == {"conv2d": "convolution"}
 
 
 def test_a_matrix_times_a_vector_is_rows_for_several_threads(run: Any, rules: Any) -> None:
