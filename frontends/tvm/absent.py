@@ -20,7 +20,6 @@ ABSENT_MODULES: dict[str, str] = {
         ("tvm.auto_scheduler._ffi_api", "tvm.auto_scheduler.feature", "tvm.auto_scheduler.loop_state"),
         "the schedule of a workload is the default schedule, expected te.create_schedule for others",
     ),
-    "tvm.meta_schedule.relay_integration": "relay.build chooses default schedules",
     **dict.fromkeys(
         (
             "tvm.meta_schedule.arg_info",
@@ -29,7 +28,6 @@ ABSENT_MODULES: dict[str, str] = {
             "tvm.meta_schedule.runner.rpc_runner",
             "tvm.meta_schedule.runner.utils",
             "tvm.meta_schedule.trace_apply",
-            "tvm.meta_schedule.tune_context",
             "tvm.meta_schedule.cost_model",
             "tvm.meta_schedule.feature_extractor",
             "tvm.meta_schedule.measure_callback",
@@ -195,7 +193,6 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
             "ScheduleRule",
             "SearchStrategy",
             "TaskScheduler",
-            "TuneContext",
             "derived_object",
             "tune_tasks",
         ),
