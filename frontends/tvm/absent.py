@@ -74,6 +74,7 @@ ABSENT_MODULES: dict[str, str] = {
     **dict.fromkeys(
         (
             "tvm.contrib.emcc",
+            "tvm.contrib.emscripten",
             "tvm.contrib.pipeline_executor",
             "tvm.contrib.pipeline_executor_build",
             "tvm.contrib.rpc",

@@ -10,6 +10,7 @@ from ..absent import report_absent
 from . import builder, database, relax_integration, relay_integration, runner, space_generator, tir_integration
 from .database import Database, TuningRecord, Workload
 from .relax_integration import compile_relax, tune_relax
+from .relax_integration import extract_tasks as extract_task_from_relax
 from .relay_integration import compile_relay, is_meta_schedule_enabled, tune_relay
 from .relay_integration import extract_tasks as extract_task_from_relay
 from .space_generator import SpaceGenerator
@@ -21,7 +22,8 @@ __getattr__ = report_absent("tvm.meta_schedule")
 
 __all__ = [
     "Database", "ExtractedTask", "Profiler", "SpaceGenerator", "TuneConfig", "TuneContext", "TuningRecord", "Workload",
-    "builder", "compile_relax", "compile_relay", "compile_tir", "database", "extract_task_from_relay",
+    "builder", "compile_relax", "compile_relay", "compile_tir", "database", "extract_task_from_relax",
+    "extract_task_from_relay",
     "is_meta_schedule_enabled", "relax_integration", "relay_integration", "runner", "space_generator",
     "tir_integration", "tune_relax", "tune_relay", "tune_tir",
 ]  # fmt: skip
