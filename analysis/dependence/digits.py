@@ -1,4 +1,4 @@
-"""Fused loops over symbolic sizes: a loop variable that is used through its quotient and remainder alone, as two
+"""Fused loops: a loop variable that is used through its quotient and remainder alone, as two
 dimensions in lexicographic order."""
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def digits_of(analyzer: Analyzer, loop: Operation, is_fixed: Callable[[SSAValue]
     if not isinstance(loop, ForOp) or thread_axis_of(loop) not in (None, *BLOCK_AXES):
         return ()
     low, extent, step = loop.mixed_bounds
-    if low != 0 or step != 1 or isinstance(extent, int):
+    if low != 0 or step != 1:
         return ()
     divisors = _Uses(analyzer, loop.variable).divisors()
     if divisors is None or len(divisors) != 1:
@@ -77,7 +77,7 @@ def digits_of(analyzer: Analyzer, loop: Operation, is_fixed: Callable[[SSAValue]
     (divisor,), variable = divisors, Lin.of(loop.variable)
     with analyzer.assumptions():
         assume_iterations(analyzer, variable)
-        count = exact_quotient(analyzer.exact(extent), divisor)
+        count = exact_quotient(Lin(extent) if isinstance(extent, int) else analyzer.exact(extent), divisor)
         if count is None or not analyzer.is_provably("gt", divisor, 0):
             return ()
     if not all(isinstance(leaf, SSAValue) and is_fixed(leaf) for lin in (count, divisor) for leaf in lin.terms):
@@ -98,7 +98,7 @@ class _Uses:
         self._divisors: dict[Lin, None] = {}
 
     def divisors(self) -> list[Lin] | None:
-        """The symbolic divisors of the variable; None if it is used otherwise, too."""
+        """The divisors of the variable; None if it is used otherwise, too."""
         values = [self.variable]
         sinks: list[SSAValue] = []
         for value in values:
@@ -124,7 +124,7 @@ class _Uses:
             return
         if not isinstance(atom, Compound) or isinstance(atom, ProductAtom):
             raise _NotDigits
-        if isinstance(atom, DivAtom | ModAtom) and atom.divisor.terms:
+        if isinstance(atom, DivAtom | ModAtom) and (atom.divisor.terms or atom.dividend.atom is self.variable):
             if atom.dividend.atom is not self.variable:
                 raise _NotDigits
             self._divisors[atom.divisor] = None
