@@ -83,7 +83,7 @@ class PlaceholderOp(Operation):
     @property
     def dtype(self) -> str:
         """The data type of the elements."""
-        return self.dtypes[0]
+        return self.dtypes[0].name
 
 
 @dataclass(frozen=True, eq=False)
