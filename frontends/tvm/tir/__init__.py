@@ -84,6 +84,8 @@ from .tensor_intrin import TensorIntrin
 __getattr__ = report_absent("tvm.tir")
 
 
+ExprOp = PrimExpr
+"""The base class of operators on expressions, which all expressions have."""
 UIntImm = IntImm
 """Constants of unsigned integers, which had a class of their own until v0.6."""
 SBlockRV = BlockRV
@@ -137,6 +139,7 @@ __all__ = [
     "DeclBuffer",
     "Div",
     "Evaluate",
+    "ExprOp",
     "ExprRV",
     "FloatImm",
     "FloorDiv",
