@@ -77,7 +77,9 @@ def apply_schedule(
 
 def _is_unchanged(stage: Stage) -> bool:
     """Whether a stage has no transformation, or is inlined."""
-    changes = stage.relations or stage.attributes or stage.steps or stage.tensorization or stage.op is not stage.origin_op
+    changes = (
+        stage.relations or stage.attributes or stage.steps or stage.tensorization or stage.op is not stage.origin_op
+    )
     return not changes and (stage.attachment is None or _is_inlined(stage))
 
 

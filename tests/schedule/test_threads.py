@@ -193,7 +193,7 @@ def test_the_oracle_finds_what_threads_do_at_one_time() -> None:
 
 
 def test_results_of_tiles_are_written_by_the_threads_that_compute_them() -> None:
-    """The indices of fused loops that are bound to blocks and threads are compared by their quotients and remainders."""
+    """The indices of fused loops bound to blocks are compared by their quotients and remainders."""
 
     sch = Schedule(parse_tvmscript(MATMUL.replace("16", "1024").replace("12", "1024")))
     i, j, k = sch.get_loops("C")

@@ -45,6 +45,6 @@ __all__ = [
     "GLOBAL_SCOPE", "ApplyFixedConfig", "ApplyGraphBest", "ApplyHistoryBest", "ConfigEntity", "ConfigSpace",
     "DispatchContext", "FallbackContext", "LocalBuilder", "LocalRunner", "MeasureErrorNo", "MeasureInput",
     "MeasureResult", "RPCRunner", "apply_fixed_config", "apply_graph_best", "apply_history_best", "callback", "create",
-    "env", "get_config", "graph_tuner", "measure", "measure_option", "record", "register_topi_compute", "register_topi_schedule",
-    "task", "template", "tophub", "tuner", "utils",
+    "env", "get_config", "graph_tuner", "measure", "measure_option", "record", "register_topi_compute",
+    "register_topi_schedule", "task", "template", "tophub", "tuner", "utils",
 ]  # fmt: skip

@@ -444,8 +444,9 @@ def build(
     of the host's code, `llvm`.  runtime: the default of TVM only.
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
-    as `lower` shows it; where the context adds no passes to the lowering, functions without a
-    schedule get default schedules besides, for which the inits of reductions stay in their blocks. Errors as raised by `stepwell.build` and the passes.
+    as `lower` shows it; where the context adds no passes to the lowering, functions without a schedule get default
+    schedules besides, for which the inits of reductions stay in their blocks. Errors as raised by `stepwell.build` and
+    the passes.
     """
     if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
         args, target = None, args  # pyright: ignore[reportAssignmentType]

@@ -64,8 +64,8 @@ def tune_relay(
 ) -> Any:
     """A database with the default schedules of the kernels of a graph, which `relay.build` chooses, too.
 
-    opt_level, pass_config: as of `extract_tasks`.  options: of `tune_tir`.  With `config`, as until v0.10, the result is
-    the compiled graph, as of `compile_relay`. UnsupportedError for another space.
+    opt_level, pass_config: as of `extract_tasks`.  options: of `tune_tir`.  With `config`, as until v0.10, the result
+    is the compiled graph, as of `compile_relay`. UnsupportedError for another space.
     """
     if not isinstance(SpaceGenerator.create(space), PostOrderApply):
         raise UnsupportedError("tune_relay: graphs have default schedules, expected the space 'post-order-apply'")

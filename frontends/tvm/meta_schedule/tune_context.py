@@ -7,7 +7,6 @@ from typing import Any
 
 from ....module import Module
 from ..absent import report_absent
-from ..ir.module import IRModule
 from ..target.target import TargetLike, target_of
 from ..tir import Schedule
 from .database import normalized
@@ -60,9 +59,8 @@ class TuneContext:
         )  # fmt: skip
 
 
-def _normalize_mod(mod: Module) -> IRModule:
-    """The kernel of a module, or a kernel, as a module of the function `main`."""
-    return normalized(mod)
+_normalize_mod = normalized
+"""The name of TVM for `normalized`."""
 
 
 __all__ = ["TuneContext"]

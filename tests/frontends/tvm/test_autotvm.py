@@ -508,7 +508,8 @@ def test_the_fastest_records_of_a_graph_are_chosen(tmp_path: Path) -> None:
         for cost, error in ((3.0, 0), (2.0, 0), (1.0, MeasureErrorNo.RUNTIME_DEVICE))
     ]
     log.write_text("".join(f"{record.encode(*pair)}\n" for pair in pairs))
-    for kind in (autotvm.graph_tuner.DPTuner, autotvm.graph_tuner.PBQPTuner):
+    kinds: list[Any] = [autotvm.graph_tuner.DPTuner, autotvm.graph_tuner.PBQPTuner]
+    for kind in kinds:
         tuner = kind(graph, {"x": (4, 8)}, log, [relay.op.get("nn.dense")], "llvm", max_sch_num=5)
         tuner.benchmark_layout_transform(min_exec_num=1)
         with pytest.raises(OptionError, match="expected run"):

@@ -137,10 +137,11 @@ def test_kernels_of_graphs_are_tuned(tmp_path: Path) -> None:
     record = database.query_tuning_record(ms.tune_context._normalize_mod(task.mod), tvm.target.Target("llvm"), "main")
     assert all(seconds > 0 for seconds in record.run_secs)
     config = ms.TuneConfig(max_trials_global=1)
-    for lib in (
+    libs: list[Any] = [
         ms.relay_integration.compile_relay(database, mod, "llvm", params),
         ms.tune_relay(mod=mod, params=params, target="llvm", config=config, runner=RUNNER),
-    ):
+    ]
+    for lib in libs:
         graph = tvm.contrib.graph_executor.GraphModule(lib["default"](tvm.cpu()))
         graph.run(x=values[:4])
         np.testing.assert_allclose(graph.get_output(0).numpy(), values[:4] @ weight.T, rtol=1e-5)
@@ -153,7 +154,9 @@ def test_kernels_of_graphs_are_tuned(tmp_path: Path) -> None:
 
 
 def test_a_context_draws_schedules_of_its_kernel() -> None:
-    context = ms.TuneContext(product(), target="llvm", space_generator=ms.space_generator.ScheduleFn(tiled), rand_state=3)
+    context = ms.TuneContext(
+        product(), target="llvm", space_generator=ms.space_generator.ScheduleFn(tiled), rand_state=3
+    )
     (sch,) = context.generate_design_space()
     assert str(sch.trace) == str(context.clone().generate_design_space()[0].trace)
     assert not ms.TuneContext().generate_design_space()

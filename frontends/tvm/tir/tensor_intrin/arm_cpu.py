@@ -8,6 +8,9 @@ ARM_DOT_4x4_u8_UDOT_INTRIN = "dot_4x4_u8u8u32_udot"
 ARM_DOT_4x4_u8_HDOT_INTRIN = "dot_4x4_u8u8i32_hdot"
 
 __all__ = [
-    "ARM_DOT_4x4_i8_NEON_INTRIN", "ARM_DOT_4x4_i8_SDOT_INTRIN", "ARM_DOT_4x4_u8_HDOT_INTRIN", "ARM_DOT_4x4_u8_UDOT_INTRIN",
     "DP4A_INTRIN",
+    "ARM_DOT_4x4_i8_NEON_INTRIN",
+    "ARM_DOT_4x4_i8_SDOT_INTRIN",
+    "ARM_DOT_4x4_u8_HDOT_INTRIN",
+    "ARM_DOT_4x4_u8_UDOT_INTRIN",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import Any
+from typing import Any, Literal, overload
 
 from ......core.errors import ArgumentError
 from ......expressions.expr import SizeVar
@@ -260,9 +260,15 @@ class Module:
         """The parameters by name."""
         return dict(self.named_parameters())
 
+    @overload
     def export_tvm(
-        self, spec: Any, debug: bool = False, allow_extern: bool = False
-    ) -> tuple[IRModule, list[tuple[str, Parameter]]] | tuple[IRModule, list[tuple[str, Parameter]], list[Any]]:
+        self, spec: Any, debug: bool = False, allow_extern: Literal[False] = False
+    ) -> tuple[IRModule, list[tuple[str, Parameter]]]: ...
+    @overload
+    def export_tvm(
+        self, spec: Any, debug: bool = False, *, allow_extern: Literal[True]
+    ) -> tuple[IRModule, list[tuple[str, Parameter]], list[Any]]: ...
+    def export_tvm(self, spec: Any, debug: bool = False, allow_extern: bool = False) -> Any:
         """The program of methods, and the parameters with their names.
 
         spec: for each method the types of its arguments, `{"forward": {"x": nn.spec.Tensor((1, 784), "float32")}}`, or

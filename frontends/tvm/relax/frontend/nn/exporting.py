@@ -35,7 +35,9 @@ def export(module: Module, spec: Any, has_effect: bool) -> tuple[IRModule, list[
         _export_initialization(builder)
     for name, method in _methods(module, spec).items():
         function, types, options = method
-        state = [Var("_io", ObjectStructInfo())] if has_effect and options.get("effect_mode", "plain") == "plain" else []
+        state = (
+            [Var("_io", ObjectStructInfo())] if has_effect and options.get("effect_mode", "plain") == "plain" else []
+        )
         _export_method(builder, name, function, types, parameters, options, state)
     return builder.get(), parameters
 
