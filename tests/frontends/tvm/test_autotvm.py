@@ -490,8 +490,6 @@ def test_there_are_no_other_machines() -> None:
         autotvm.measure_option("remote", "local")
     with pytest.raises(UnsupportedError, match="build_func 'ndk', expected 'default'"):
         autotvm.LocalBuilder(build_func="ndk")
-    with pytest.raises(UnsupportedError, match="DPTuner is absent"):
-        autotvm.graph_tuner.DPTuner()
     with pytest.raises(OptionError, match="prefix 'q'"):
         format_si_prefix(1, "q")
     assert format_si_prefix(2e9, "G") == pytest.approx(2)

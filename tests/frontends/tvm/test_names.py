@@ -10,7 +10,6 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell import DeviceError, LinkError, LoadError, OptionError, ScheduleError, UnsupportedError
-from stepwell.core.dtypes import parse_dtype
 from stepwell.frontends.tvm import te, tir, topi, tvm_ffi
 from stepwell.frontends.tvm.contrib import cblas, cc, download, nvcc, utils
 from stepwell.frontends.tvm.target import Target
@@ -33,7 +32,8 @@ def test_names_of_versions() -> None:
         tvm.cpu(-1)
     assert not tvm.runtime.enabled("opengl")
     assert Target("nvidia/jetson-nano").attrs["registers_per_block"] == 32768
-    assert tvm.te.PlaceholderOp("S", (), (parse_dtype("float16"),)).dtype == "float16"
+    operation: Any = te.placeholder((128,), "float16").op
+    assert operation.dtype == "float16"
     with tvm.build_config(auto_unroll_min_depth=1):
         pass
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
