@@ -80,6 +80,11 @@ class Operation:
 class PlaceholderOp(Operation):
     """An input tensor, provided by the caller."""
 
+    @property
+    def dtype(self) -> str:
+        """The data type of the elements."""
+        return self.dtypes[0].name
+
 
 @dataclass(frozen=True, eq=False)
 class ComputeOp(Operation):

@@ -228,7 +228,8 @@ def _text(type: FragmentType) -> str:
 
 
 def _scope(memory: SSAValue) -> str:
-    return memory.type.scope.data if isinstance(memory.owner, AllocateOp) else scope_of(memref_type(memory))  # pyright: ignore[reportAttributeAccessIssue]
+    """The scope of a memory: of a buffer, or of a pointer that is allocated or a parameter."""
+    return memory.type.scope.data if isinstance(memory.type, HandleType) else scope_of(memref_type(memory))
 
 
 def _element(memory: SSAValue) -> Attribute:

@@ -362,8 +362,9 @@ def layout_transform(data: Expr, src_layout: str, dst_layout: str) -> Expr:
 
 
 @relay_function("gather")
-def gather(data: Expr, axis: int, indices: Expr) -> Expr:
-    """The elements of `data` at the positions `indices` along an axis, and at their own positions along the others."""
+def gather(data: Expr, axis: int, indices: Expr, support_negative_indices: bool = False) -> Expr:
+    """The elements of `data` at the positions `indices` along an axis, and at their own positions along the others.
+    support_negative_indices: ignored, a negative index counts from the end in any case."""
     return call("gather", data, indices, axis=axis)
 
 

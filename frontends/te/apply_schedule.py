@@ -30,12 +30,19 @@ from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage,
 
 
 def apply_schedule(
-    schedule: Schedule, args: Iterable[Tensor | Var], *, name: str = "main", enable_check: bool = True
+    schedule: Schedule,
+    args: Iterable[Tensor | Var],
+    *,
+    name: str = "main",
+    enable_check: bool = True,
+    keeps_inits: bool = False,
 ) -> TirSchedule:
     """The program of a legacy schedule, transformed with the primitives of `stepwell.Schedule`; returns that schedule.
 
     args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written, and an output
     that is missing is computed in memory of the function.  name: its name.  enable_check: as of `Schedule`.
+    keeps_inits: whether the inits of reductions stay in their blocks if no stage has transformations, as default
+    schedules expect them.
     Stages are placed from last to first, so that the loops of consumers exist, bound to threads, when producers are
     computed at them. The init of a reduction becomes a block of its own before the reduction loops.
     TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
@@ -63,7 +70,17 @@ def apply_schedule(
         elif isinstance(op, ScanOp):
             blocks_of |= _blocks_of_steps(stage_of, op, [b for b in blocks[:count] if _is_in_scan(sch, b)])
         del blocks[:count]
-    return _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of}).run()
+    application = _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of})
+    application.hoists_inits = not (keeps_inits and all(map(_is_unchanged, schedule.stages)))
+    return application.run()
+
+
+def _is_unchanged(stage: Stage) -> bool:
+    """Whether a stage has no transformation, or is inlined."""
+    changes = (
+        stage.relations or stage.attributes or stage.steps or stage.tensorization or stage.op is not stage.origin_op
+    )
+    return not changes and (stage.attachment is None or _is_inlined(stage))
 
 
 def _parameter(schedule: Schedule, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
@@ -126,12 +143,14 @@ class _Application:
     the loop of each axis, by stage.  leaves: the axes of a stage that are loops, outermost first. inits: the loops
     around hoisted inits, with their axes.  tensorized_inits: the loop of each init to tensorize.  buffers: the names of
     buffers whose scope was set. tiles: the extents of the elements that a stage computes in the loop it is computed at.
-    named: the axes that carry attributes or an attached stage.
+    named: the axes that carry attributes or an attached stage. hoists_inits: whether the init of a reduction becomes a
+    block of its own.
     """
 
     def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
         self.sch = sch
         self.blocks = blocks
+        self.hoists_inits = True
         self.loops: dict[Stage, dict[IterVar, LoopRV]] = {}
         self.leaves: dict[Stage, list[IterVar]] = {}
         self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
@@ -161,7 +180,8 @@ class _Application:
         self._divide_into_tiles()
         for stage in placed:
             if stage.tensorization is None:
-                self._hoist_init(stage)
+                if self.hoists_inits:
+                    self._hoist_init(stage)
             else:
                 with _stage_in_errors(stage, stage.tensorization.where):
                     self._tensorize(stage, stage.tensorization)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
+from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES
 from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError, user_frame
@@ -342,7 +343,7 @@ class Stage:
         `tx`; one thread of them stores it in any case.
 
         predicate: a condition on thread axes, none of which a spatial axis of this stage is bound to: the results of
-        its threads are the same, then. TeError for other conditions.
+        its threads are the same, then. An axis to which no loop is bound has one thread. TeError for other conditions.
         """
         self.require_computed("set_store_predicate")
         self.store_predicate = (as_condition(predicate), user_line())
@@ -361,8 +362,8 @@ class Stage:
             what = f"set_store_predicate of stage {self.name} ({where}): {variable.name}"
             if variable in own:
                 raise TeError(f"{what} is bound to a spatial axis of the stage, whose threads store different elements")
-            if not self.schedule.is_thread(variable):
-                raise TeError(f"{what} is no thread axis that a loop of the schedule is bound to")
+            if not self.schedule.is_thread(variable) and variable.name not in (*THREAD_AXES, *BLOCK_AXES):
+                raise TeError(f"{what} is no thread axis")
 
     def require_computed(self, action: str) -> None:
         """TeError unless the operation is a `te.compute`."""

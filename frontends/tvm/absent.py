@@ -15,12 +15,10 @@ _NO_ARRAYS = "use the lists of tvm.relay.prelude.Prelude"
 ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm.database": "records are lines of files: autotvm.callback.log_to_file, autotvm.record",
     "tvm.autotvm.feature": "models of speed have the knobs as features",
-    "tvm.autotvm.graph_tuner": "relay.build chooses the layouts of graphs",
     **dict.fromkeys(
         ("tvm.auto_scheduler._ffi_api", "tvm.auto_scheduler.feature", "tvm.auto_scheduler.loop_state"),
         "the schedule of a workload is the default schedule, expected te.create_schedule for others",
     ),
-    "tvm.meta_schedule.relay_integration": "relay.build chooses default schedules",
     **dict.fromkeys(
         (
             "tvm.meta_schedule.arg_info",
@@ -29,7 +27,6 @@ ABSENT_MODULES: dict[str, str] = {
             "tvm.meta_schedule.runner.rpc_runner",
             "tvm.meta_schedule.runner.utils",
             "tvm.meta_schedule.trace_apply",
-            "tvm.meta_schedule.tune_context",
             "tvm.meta_schedule.cost_model",
             "tvm.meta_schedule.feature_extractor",
             "tvm.meta_schedule.measure_callback",
@@ -76,6 +73,7 @@ ABSENT_MODULES: dict[str, str] = {
     **dict.fromkeys(
         (
             "tvm.contrib.emcc",
+            "tvm.contrib.emscripten",
             "tvm.contrib.pipeline_executor",
             "tvm.contrib.pipeline_executor_build",
             "tvm.contrib.rpc",
@@ -195,7 +193,6 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
             "ScheduleRule",
             "SearchStrategy",
             "TaskScheduler",
-            "TuneContext",
             "derived_object",
             "tune_tasks",
         ),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...backends import devices
-from ...backends.devices import Device, cpu
+from ...backends.devices import Device
 from ...backends.devices.driver import Driver
 from ...core.errors import DeviceError, OptionError
 from ...core.target import Target
@@ -72,13 +72,20 @@ def cuda(index: int = 0) -> Device:
     return devices.cuda_emulated(index) if _emulated else devices.cuda(index)
 
 
+def cpu(dev_id: int = 0) -> Device:
+    """This machine, whose number may be any. OptionError for a negative number."""
+    return devices.cpu(min(int(dev_id), 0))
+
+
 def device(name: str, index: int = 0) -> Device:
     """A device by the name of its kind, or by the text of a target: one that does not exist for a kind of TVM's without
-    a driver here. OptionError for other names."""
+    a driver here. The number of the processor may be any. OptionError for other names."""
     kind = (str(name).split() or [""])[0]
     kind = _SHORT.get(kind, kind)
     if kind in _FOREIGN:
         return _foreign(kind, index)
+    if devices.device(kind).kind == "cpu":
+        return cpu(index)
     found = devices.device(str(name), index)
     return cuda(index) if found.kind == "cuda" else found
 

@@ -25,7 +25,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.meta_schedule": {"tune": "tvm.meta_schedule"},
     "tvm.meta_schedule.builder": {"local_builder": "tvm.meta_schedule.builder"},
     "tvm.meta_schedule.database": dict.fromkeys(("json_database", "memory_database"), "tvm.meta_schedule.database"),
-    "tvm.meta_schedule.runner": {"local_runner": "tvm.meta_schedule.runner"},
+    "tvm.meta_schedule.runner": {"config": "tvm.meta_schedule.runner", "local_runner": "tvm.meta_schedule.runner"},
     "tvm.relay": dict.fromkeys(("base", "function", "module", "ty"), "tvm.relay"),
     "tvm.relay.analysis": {"analysis": "tvm.relay.analysis"},
     "tvm.relay.frontend": dict.fromkeys(("common", "onnx", "pytorch", "tensorflow", "tflite"), "tvm.relay.frontend"),

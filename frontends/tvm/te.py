@@ -10,6 +10,7 @@ from ...expressions.tensor import ComputeOp, PlaceholderOp, TensorSlice
 from .. import te
 from ..te import names
 from ..te.gradient import gradient
+from ..te.inlining import AutoInlineBroadcast, AutoInlineBroarcast, AutoInlineElemWise, AutoInlineInjective
 from ..te.names import *  # noqa: F403
 from ..te.stage import Fuse, Split
 from .absent import report_absent
@@ -22,6 +23,10 @@ BaseComputeOp = ComputeOp
 """The operations that compute elements, as TVM's users ask for them."""
 
 __all__ = [
+    "AutoInlineBroadcast",
+    "AutoInlineBroarcast",
+    "AutoInlineElemWise",
+    "AutoInlineInjective",
     "BaseComputeOp",
     "ComputeOp",
     "ExternOp",

@@ -91,12 +91,18 @@ class _Word:
         return str(self._word)
 
 
-class Vocabulary:
-    """The namespace of a vocabulary, with its decorators as attributes; every other word evaluates to a `_Word`."""
+class Vocabulary(types.ModuleType):
+    """The namespace of a vocabulary, with its decorators as attributes; every other word evaluates to a `_Word`.
+
+    A vocabulary is a module, for programs with `import tvm.script.relax`.
+    """
 
     def __init__(self, namespace: str, **decorators: Callable[..., Any]):
+        super().__init__(f"{__name__}.{namespace}")
         self.__tvmscript__ = Word(namespace)
         self._decorators = decorators
+        for name, decorator in decorators.items():
+            vars(decorator)["__tvmscript__"] = Word(namespace, name)  # `from tvm.script.tir import prim_func`
 
     def __getattr__(self, name: str) -> Any:
         decorators: Mapping[str, Callable[..., Any]] = self.__dict__["_decorators"]

@@ -190,3 +190,22 @@ def test_the_oracle_finds_what_threads_do_at_one_time() -> None:
     program = RACE.format(between="pass", read="S[tx] = S[(tx + 1) % 8]")
     with pytest.raises(UndefinedBehaviorError, match="race on S"):
         build(parse_tvmscript(program), target="python")(np.zeros(8, np.int32), np.zeros(8, np.int32))
+
+
+def test_results_of_tiles_are_written_by_the_threads_that_compute_them() -> None:
+    """The indices of fused loops bound to blocks are compared by their quotients and remainders."""
+
+    sch = Schedule(parse_tvmscript(MATMUL.replace("16", "1024").replace("12", "1024")))
+    i, j, k = sch.get_loops("C")
+    (i, ii), (j, ji), (k, ki) = (sch.split(loop, factors=[None, 16]) for loop in (i, j, k))
+    sch.reorder(i, j, k, ii, ji, ki)
+    tile = sch.blockize(ii)
+    i0, i1, i2 = sch.split(i, factors=[8, 4, 2])
+    j0, j1, j2 = sch.split(j, factors=[8, 4, 2])
+    sch.reorder(i0, j0, i1, j1, k, i2, j2)
+    sch.bind(sch.fuse(i0, j0), "blockIdx.x")
+    threads = sch.fuse(i1, j1)
+    sch.bind(threads, "threadIdx.y")
+    result = sch.cache_write(tile, 0, "local")
+    sch.reverse_compute_at(result, threads)
+    assert len(sch.get_loops(result)) == 4

@@ -40,6 +40,15 @@ class MeasureResult:
     timestamp: float
 
 
+def recover_measure_input(inp: MeasureInput, rebuild_state: bool = False) -> MeasureInput:
+    """A schedule that was read from a record, of a task with the tensors of its workload. rebuild_state: ignored, a
+    schedule has its steps. OptionError if the workload's function is not registered."""
+    # lazy: tasks measure
+    from .search_task import SearchTask
+
+    return MeasureInput(SearchTask(workload_key=inp.task.workload_key, target=inp.task.target), inp.state)
+
+
 class MeasureCallback:
     """A function that is called after a measurement; the base class of users' own."""
 
@@ -160,5 +169,6 @@ def measure(inp: MeasureInput, builder: LocalBuilder, runner: LocalRunner | RPCR
 
 __all__ = [
     "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureCallback", "MeasureErrorNo", "MeasureInput",
-    "MeasureResult", "PythonBasedMeasureCallback", "RPCRunner", "measure", "register_task_input_check_func",
+    "MeasureResult", "PythonBasedMeasureCallback", "RPCRunner", "measure", "recover_measure_input",
+    "register_task_input_check_func",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ template is called.
 from __future__ import annotations
 
 from ..absent import report_absent
-from . import env, measure, record, task, tophub, tuner, utils
+from . import env, graph_tuner, measure, record, task, tophub, tuner, utils
 from .env import GLOBAL_SCOPE
 from .measure import (
     LocalBuilder,
@@ -45,6 +45,6 @@ __all__ = [
     "GLOBAL_SCOPE", "ApplyFixedConfig", "ApplyGraphBest", "ApplyHistoryBest", "ConfigEntity", "ConfigSpace",
     "DispatchContext", "FallbackContext", "LocalBuilder", "LocalRunner", "MeasureErrorNo", "MeasureInput",
     "MeasureResult", "RPCRunner", "apply_fixed_config", "apply_graph_best", "apply_history_best", "callback", "create",
-    "env", "get_config", "measure", "measure_option", "record", "register_topi_compute", "register_topi_schedule",
-    "task", "template", "tophub", "tuner", "utils",
+    "env", "get_config", "graph_tuner", "measure", "measure_option", "record", "register_topi_compute",
+    "register_topi_schedule", "task", "template", "tophub", "tuner", "utils",
 ]  # fmt: skip

@@ -368,15 +368,16 @@ def _program(
     name: str | None,
     binds: Mapping[te.Tensor, DeclaredBuffer] | None,
     enable_check: bool = True,
+    keeps_inits: bool = False,
 ) -> IRModule:
-    """The program to lower. enable_check: as of `Schedule`. OptionError for a schedule without arguments."""
+    """The program to lower. enable_check: as of `Schedule`.  keeps_inits: as of `te.apply_schedule`. OptionError for a
+    schedule without arguments."""
     if isinstance(inputs, te.Schedule):
         if args is None:
             raise OptionError("lower of a schedule: args, the tensors that are its parameters, are missing")
         params = _parameters(args, binds or {})
-        inputs = PrimFunc(te.apply_schedule(inputs, params, enable_check=enable_check).mod.op).with_attr(
-            "from_legacy_te_schedule", True
-        )
+        scheduled = te.apply_schedule(inputs, params, enable_check=enable_check, keeps_inits=keeps_inits)
+        inputs = PrimFunc(scheduled.mod.op).with_attr("from_legacy_te_schedule", True)
     if isinstance(inputs, Sequence):
         return _join(inputs)
     return as_module(inputs if name is None else IRModule({name: inputs}))
@@ -443,8 +444,9 @@ def build(
     of the host's code, `llvm`.  runtime: the default of TVM only.
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
-    as `lower` shows it; where the context adds no passes to the lowering, functions without a
-    schedule get default schedules besides. Errors as raised by `stepwell.build` and the passes.
+    as `lower` shows it; where the context adds no passes to the lowering, functions without a schedule get default
+    schedules besides, for which the inits of reductions stay in their blocks. Errors as raised by `stepwell.build` and
+    the passes.
     """
     if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
         args, target = None, args  # pyright: ignore[reportAssignmentType]
@@ -456,7 +458,7 @@ def build(
     elif PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
         mod = lower(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
     else:
-        mod = _program(inputs, args, name, binds)  # pyright: ignore[reportArgumentType]
+        mod = _program(inputs, args, name, binds, keeps_inits=True)  # pyright: ignore[reportArgumentType]
     ready = lower_intrinsics(mod, chosen.kind.name)
     if chosen.kind.name == "opencl":
         return OpenCLModule(opencl_source(ready), _build(ready, chosen.compiled) if chosen.is_local else None)

@@ -13,8 +13,8 @@ from ..transform import Pass, PassContext
 _OPTIMIZATIONS = (
     "auto_unroll_max_step", "auto_unroll_max_depth", "auto_unroll_max_extent", "unroll_explicit",
     "partition_const_loop", "detect_global_barrier", "offset_factor", "data_alignment", "restricted_func",
-    "double_buffer_split_loop", "instrument_bound_checkers", "disable_select_rewriting", "disable_assert",
-    "dump_pass_ir",
+    "auto_unroll_min_depth", "double_buffer_split_loop", "instrument_bound_checkers", "disable_select_rewriting",
+    "disable_assert", "dump_pass_ir",
 )  # fmt: skip
 """The options of TVM that select optimizations, which Stepwell's passes decide by themselves."""
 

@@ -16,6 +16,8 @@ from ..tir import (
     Div,
     FloatImm,
     IntImm,
+    Let,
+    Load,
     Max,
     Min,
     Mod,
@@ -26,8 +28,10 @@ from ..tir import (
     Ramp,
     Reduce,
     Select,
+    Shuffle,
     StringImm,
     Sub,
+    UIntImm,
     Var,
 )  # fmt: skip
 
@@ -37,5 +41,6 @@ Expr = PrimExpr
 
 __all__ = [
     "EQ", "GE", "GT", "LE", "LT", "NE", "Add", "And", "Broadcast", "Call", "Cast", "Div", "Expr", "FloatImm", "IntImm",
-    "Max", "Min", "Mod", "Mul", "Not", "Or", "PrimExpr", "Ramp", "Reduce", "Select", "StringImm", "Sub", "Var",
+    "Let", "Load", "Max", "Min", "Mod", "Mul", "Not", "Or", "PrimExpr", "Ramp", "Reduce", "Select", "Shuffle",
+    "StringImm", "Sub", "UIntImm", "Var",
 ]  # fmt: skip

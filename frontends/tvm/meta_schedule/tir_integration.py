@@ -46,7 +46,7 @@ def tune_tir(
 
     work_dir: the folder of the database, without one it is in memory.  max_trials_global: the greatest number of
     measurements, shared by the kernels; max_trials_per_task: of each.  space: a function of users
-    (`ms.space_generator.ScheduleFn`), or "post-order-apply": the default schedule, which is not measured.
+    (`ms.space_generator.ScheduleFn`), or "post-order-apply": the default schedule, which is measured once.
     special_space: spaces by the names of kernels, None for a kernel that is left out.  runner: "local", or a
     `LocalRunner`.  database: a database, or "memory".  seed: of the draws.  With `config`, as until v0.10, the result
     is the fastest schedule of the module's kernel.  Ignored are the builder and the parts of TVM's search: schedules

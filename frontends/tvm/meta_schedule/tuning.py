@@ -62,8 +62,8 @@ def tune_kernel(
     """Adds measured schedules of a kernel to a database.
 
     space: of the schedules.  trials: the greatest number of measurements.  The schedule of a space without choices is
-    not measured. A draw that fails, or whose program does not compile, counts as a trial and is left out; the last
-    error is raised if all draws fail.
+    measured once, and kept without a time where it cannot be. A draw that fails, or whose program does not compile,
+    counts as a trial and is left out; the last error is raised if all draws fail.
     """
     workload = database.commit_workload(kernel)
     random = Random(seed)
@@ -81,7 +81,7 @@ def tune_kernel(
                 continue
             repeats = 0
             seen.add(text)
-            seconds = _seconds(sch, target, runner) if space.is_random else ()
+            seconds = _seconds(sch, target, runner) if space.is_random else _known_seconds(sch, target, runner)
         except StepwellError as error:
             failure = error
             continue
@@ -97,6 +97,14 @@ def _seconds(sch: Schedule, target: Target, runner: LocalRunner) -> tuple[float,
     if measured.error:
         raise ExecutionError(measured.error)
     return measured.seconds
+
+
+def _known_seconds(sch: Schedule, target: Target, runner: LocalRunner) -> tuple[float, ...]:
+    """The seconds of a schedule, nothing if they are not known: its device does not exist, or it takes too long."""
+    try:
+        return _seconds(sch, target, runner)
+    except ExecutionError:
+        return ()
 
 
 class Profiler:

@@ -171,4 +171,28 @@ class BufferArg(PrimExpr):
         return hash(self.value)
 
 
-__all__ = ["Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "OtherExpr", "Ramp"]
+class Load(PrimExpr):
+    """An expression of TVM that no program has here: elements of memory are read by `BufferLoad`. TeError for a new
+    one."""
+
+    __slots__ = ()
+
+    def __init__(self, *args: object, **options: object):
+        raise TeError(f"{type(self).__name__}: expected BufferLoad, or an expression of te")
+
+
+class Let(Load):
+    """A variable inside of an expression, as of `Load`: values have no names."""
+
+    __slots__ = ()
+
+
+class Shuffle(Load):
+    """Elements of vectors as a vector, as of `Load`."""
+
+    __slots__ = ()
+
+
+__all__ = [
+    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "Let", "Load", "OtherExpr", "Ramp", "Shuffle",
+]  # fmt: skip

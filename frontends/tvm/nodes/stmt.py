@@ -420,6 +420,14 @@ class ProducerStore(BufferRealize):
     """A store to an element of a tensor, as of `BufferRealize`."""
 
 
+class Store(BufferRealize):
+    """A store to a pointer, as of `BufferRealize`: elements of memory are stored by `BufferStore`."""
+
+
+class Prefetch(BufferRealize):
+    """A hint of memory that is read later, as of `BufferRealize`."""
+
+
 def seq(*statements: Stmt) -> Stmt:
     """The sequence of `statements` as one statement."""
     flat = [inner for s in statements for inner in (s.seq if isinstance(s, SeqStmt) else (s,))]
@@ -428,6 +436,6 @@ def seq(*statements: Stmt) -> Stmt:
 
 __all__ = [
     "Allocate", "AssertStmt", "AttrStmt", "Block", "BlockRealize", "BufferRealize", "BufferStore", "DeclBuffer",
-    "Declaration", "Evaluate", "For", "ForKind", "IfThenElse", "LetStmt", "OtherStmt", "ProducerRealize",
-    "ProducerStore", "SeqStmt", "Stmt", "While", "seq",
+    "Declaration", "Evaluate", "For", "ForKind", "IfThenElse", "LetStmt", "OtherStmt", "Prefetch", "ProducerRealize",
+    "ProducerStore", "SeqStmt", "Stmt", "Store", "While", "seq",
 ]  # fmt: skip

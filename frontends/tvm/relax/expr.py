@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -340,6 +341,26 @@ class Call(Expr):
 
     def __repr__(self) -> str:
         return f"{self.op}({', '.join(map(repr, self.args))})"
+
+
+_ELSEWHERE = {
+    **dict.fromkeys(
+        ("Binding", "BindingBlock", "DataflowBlock", "If", "MatchCast", "SeqExpr", "VarBinding"), "bindings"
+    ),
+    **dict.fromkeys(
+        ("ObjectStructInfo", "PrimStructInfo", "ShapeStructInfo", "StructInfo", "TensorStructInfo", "TupleStructInfo"),
+        "struct_info",
+    ),
+    "Function": "function",
+}
+"""The names of TVM's `relax.expr` that other modules of this package have."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ELSEWHERE:
+        # lazy: these modules import this one
+        return getattr(import_module(f"{__package__}.{_ELSEWHERE[name]}"), name)
+    raise AttributeError(f"module 'tvm.relax.expr' of Stepwell has no attribute {name!r}")
 
 
 __all__ = [

@@ -94,6 +94,8 @@ def device_sync(dev: Device) -> None:
 
 
 String = str
+TypeCode = DataTypeCode
+"""The name of v0.6 to v0.8."""
 ShapeTuple = tuple
 """The type of shapes: tuples of Python."""
 
@@ -118,6 +120,7 @@ __all__ = [
     "ShapeTuple",
     "String",
     "Tensor",
+    "TypeCode",
     "cl",
     "const",
     "convert",

@@ -28,6 +28,8 @@ _ARCHITECTURES = {
     "sm_90": "nvidia-h100",
 }
 """GPUs of NVIDIA by architecture, without the prefix `nvidia/` of their tags."""
+_FEW_REGISTERS = ("sm_53", "sm_62")
+"""The architectures with 32768 registers for a block of threads, not 65536."""
 _C5 = {
     "large": 1,
     "xlarge": 2,
@@ -44,10 +46,14 @@ _CASCADELAKE = ("12xlarge", "24xlarge")
 
 def _tags() -> dict[str, dict[str, Any]]:
     tags: dict[str, dict[str, Any]] = {
-        f"nvidia/{name}": {"kind": "cuda", "arch": arch, "max_threads_per_block": 1024}
+        f"nvidia/{name}": {
+            "kind": "cuda", "arch": arch, "max_shared_memory_per_block": 49152, "max_threads_per_block": 1024,
+            "registers_per_block": 32768 if arch in _FEW_REGISTERS else 65536, "shared_memory_per_block": 49152,
+            "thread_warp_size": 32,
+        }
         for arch, names in _ARCHITECTURES.items()
         for name in names.split()
-    }
+    }  # fmt: skip
     for name, cores in _C5.items():
         mcpu = "cascadelake" if name in _CASCADELAKE else "skylake-avx512"
         tags[f"aws/cpu/c5.{name}"] = {"kind": "llvm", "mcpu": mcpu, "num-cores": cores, "keys": ["x86", "cpu"]}

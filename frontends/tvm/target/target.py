@@ -25,6 +25,10 @@ _KEYS = {
     "metal": ("metal", "gpu"),
     "vulkan": ("vulkan", "gpu"),
     "webgpu": ("webgpu", "gpu"),
+    "opengl": ("opengl",),
+    "sdaccel": ("sdaccel", "hls"),
+    "aocl": ("aocl", "hls"),
+    "aocl_sw_emu": ("aocl", "hls"),
     "hexagon": ("hexagon", "cpu"),
     "ext_dev": ("ext_dev",),
     "hybrid": ("hybrid",),
@@ -41,9 +45,10 @@ _COMPILED = {
 _DESCRIPTIVE = (
     "device", "model", "tag", "mtriple", "mabi", "mfloat-abi", "runtime", "system-lib", "link-params", "executor",
     "interface-api", "unpacked-api", "opt-level", "fast-math", "fast-math-nnan", "fast-math-ninf", "fast-math-nsz",
-    "fast-math-arcp", "fast-math-reassoc", "max_threads_per_block", "max_shared_memory_per_block", "thread_warp_size",
-    "registers_per_block", "l2_cache_size_bytes", "supports_float16", "max_function_args", "texture_spatial_limit",
-    "image_base_address_alignment", "vector-width", "jit", "cl-opt", "from_device",
+    "fast-math-arcp", "fast-math-reassoc", "max_threads_per_block", "max_shared_memory_per_block",
+    "shared_memory_per_block", "thread_warp_size", "registers_per_block", "l2_cache_size_bytes", "supports_float16",
+    "max_function_args", "texture_spatial_limit", "image_base_address_alignment", "vector-width", "jit", "cl-opt",
+    "from_device",
 )  # fmt: skip
 """Options that describe a target, or select what Stepwell decides by itself; they are kept as attributes."""
 

@@ -53,7 +53,7 @@ from ..driver import build
 from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
-from ..nodes.expr import Broadcast, Buffer, BufferLoad, BufferRegion, Ramp
+from ..nodes.expr import Broadcast, Buffer, BufferLoad, BufferRegion, Let, Load, Ramp, Shuffle
 from ..nodes.stmt import (
     Allocate,
     AssertStmt,
@@ -68,10 +68,12 @@ from ..nodes.stmt import (
     ForKind,
     IfThenElse,
     LetStmt,
+    Prefetch,
     ProducerRealize,
     ProducerStore,
     SeqStmt,
     Stmt,
+    Store,
     While,
 )
 from . import analysis, functions, ir_builder, stmt_functor, transform
@@ -82,6 +84,10 @@ from .tensor_intrin import TensorIntrin
 __getattr__ = report_absent("tvm.tir")
 
 
+ExprOp = PrimExpr
+"""The base class of operators on expressions, which all expressions have."""
+UIntImm = IntImm
+"""Constants of unsigned integers, which had a class of their own until v0.6."""
 SBlockRV = BlockRV
 """Handles of blocks, as TVM calls them since v0.24."""
 
@@ -133,6 +139,7 @@ __all__ = [
     "DeclBuffer",
     "Div",
     "Evaluate",
+    "ExprOp",
     "ExprRV",
     "FloatImm",
     "FloorDiv",
@@ -143,7 +150,9 @@ __all__ = [
     "IndexMap",
     "IntImm",
     "IterVar",
+    "Let",
     "LetStmt",
+    "Load",
     "LoopRV",
     "Max",
     "Min",
@@ -151,6 +160,7 @@ __all__ = [
     "Mul",
     "Not",
     "Or",
+    "Prefetch",
     "PrimExpr",
     "PrimFunc",
     "ProducerLoad",
@@ -164,11 +174,14 @@ __all__ = [
     "ScheduleError",
     "Select",
     "SeqStmt",
+    "Shuffle",
     "SizeVar",
     "Stmt",
+    "Store",
     "StringImm",
     "Sub",
     "TensorIntrin",
+    "UIntImm",
     "Var",
     "While",
     "all",

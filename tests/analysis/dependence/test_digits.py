@@ -1,4 +1,6 @@
-"""Loops fused over symbolic sizes: the order of their iterations is that of the quotient and the remainder."""
+"""Fused loops: the order of their iterations is that of the quotient and the remainder."""
+
+import re
 
 import pytest
 
@@ -54,6 +56,24 @@ def test_a_number_of_rows_is_divided_as_well(compare, refusal) -> None:
     for down, right in ((-1, 1), (1, 0), (0, 1)):
         before = blocks(*BEFORE, down, right, together=False)
         assert "is read by block D" in refusal(before, blocks(*SWAPPED, down, right, together=True), head=HEAD)
+
+
+THREE = ("for f in range(n * 8):", "f // n", "f % n // 6 * 6 + f % 6")
+
+
+@pytest.mark.parametrize("fused", [FUSED, THREE])
+def test_known_sizes_have_any_number_of_digits(fused: tuple[str, str, str], compare, refusal) -> None:
+    def known(text: str) -> str:
+        return re.sub(r"\bn\b", "24", text)
+
+    head = HEAD.removesuffix(", n: T.int32")
+    for down, right in ((0, 0), (-1, 1), (0, -1)):
+        before = known(blocks(*BEFORE, down, right, together=False))
+        assert compare(before, known(blocks(*fused, down, right, together=True)), head=head) is None
+    for down, right in ((1, -1), (0, 1)):
+        before = known(blocks(*BEFORE, down, right, together=False))
+        assert compare(before, known(blocks(*fused, down, right, together=False)), head=head) is None
+        assert "is read by block D" in refusal(before, known(blocks(*fused, down, right, together=True)), head=head)
 
 
 def test_other_digits_leave_elements_out(compare) -> None:

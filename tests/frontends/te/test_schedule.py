@@ -722,7 +722,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a store of some elements": (said(select_elements), "set_store_predicate of stage D ("),
     "a store under a condition on no thread": (
         said(lambda s: s[D].set_store_predicate(te.var("n").equal(0))),
-        "n is no thread axis that a loop of the schedule is bound to",
+        "n is no thread axis",
     ),
 }
 

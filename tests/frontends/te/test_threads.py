@@ -226,3 +226,14 @@ def test_virtual_threads_in_threads_move_around_them() -> None:
     got = np.full((8, 10), -1, "float32")
     build(sch.mod, "python")(rows, factors, got)
     np.testing.assert_array_equal(got, rows * factors.sum(1, keepdims=True))
+
+
+def test_a_thread_without_a_loop_may_store_a_result() -> None:
+    a = te.placeholder((8,), name="A")
+    k = te.reduce_axis((0, 8), name="k")
+    b = te.compute((1,), lambda i: te.sum(a[k], axis=k), name="B")
+    s = te.create_schedule(b.op)
+    s[b].set_store_predicate(te.thread_axis("threadIdx.x").var.equal(0))
+    y = np.zeros(1, "float32")
+    build(te.apply_schedule(s, [a, b]).mod)(np.ones(8, "float32"), y)
+    assert y == 8

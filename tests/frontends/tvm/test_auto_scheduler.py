@@ -46,6 +46,9 @@ def test_a_workload_is_measured_and_applied(tmp_path: Path) -> None:
     task.tune(options)
     ((inp, result),) = auto_scheduler.load_records(log)
     assert (inp.task.workload_key, inp.task.target, result.error_no) == (task.workload_key, task.target, 0)
+    rebuilt = auto_scheduler.measure.recover_measure_input(inp, rebuild_state=True)
+    _, tensors = rebuilt.task.compute_dag.apply_steps_from_state(rebuilt.state)
+    assert [each.name for each in tensors] == ["A", "B", "C", "out"]
     sch, args = task.apply_best(str(log))
     assert "T.vectorized" in str(sch)
     assert "main" in str(tvm.lower(sch, args, simple_mode=False))

@@ -490,8 +490,30 @@ def test_there_are_no_other_machines() -> None:
         autotvm.measure_option("remote", "local")
     with pytest.raises(UnsupportedError, match="build_func 'ndk', expected 'default'"):
         autotvm.LocalBuilder(build_func="ndk")
-    with pytest.raises(UnsupportedError, match="DPTuner is absent"):
-        autotvm.graph_tuner.DPTuner()
     with pytest.raises(OptionError, match="prefix 'q'"):
         format_si_prefix(1, "q")
     assert format_si_prefix(2e9, "G") == pytest.approx(2)
+
+
+def test_the_fastest_records_of_a_graph_are_chosen(tmp_path: Path) -> None:
+    x, v = relay.var("x", shape=(4, 8)), relay.var("v", shape=(8, 8))
+    graph = relay.Function([x, v], relay.nn.dense(relay.nn.relu(relay.nn.dense(x, v)), v))
+    tasks = autotvm.task.extract_from_program(graph, None, "llvm", ops=[relay.op.get("nn.dense")])
+    log, chosen = tmp_path / "kernels.log", tmp_path / "graph.log"
+    pairs = [
+        (MeasureInput(task.target, task, task.config_space.get(0)), MeasureResult((cost,), error, 1.0, 0.0))
+        for task in tasks
+        for cost, error in ((3.0, 0), (2.0, 0), (1.0, MeasureErrorNo.RUNTIME_DEVICE))
+    ]
+    log.write_text("".join(f"{record.encode(*pair)}\n" for pair in pairs))
+    kinds: list[Any] = [autotvm.graph_tuner.DPTuner, autotvm.graph_tuner.PBQPTuner]
+    for kind in kinds:
+        tuner = kind(graph, {"x": (4, 8)}, log, [relay.op.get("nn.dense")], "llvm", max_sch_num=5)
+        tuner.benchmark_layout_transform(min_exec_num=1)
+        with pytest.raises(OptionError, match="expected run"):
+            tuner.write_opt_sch2record_file(chosen)
+        tuner.run()
+        tuner.write_opt_sch2record_file(chosen)
+    assert [result.costs for _, result in record.load_from_file(chosen)] == [(2.0,)] * len(tasks)
+    with autotvm.apply_graph_best(str(chosen)):
+        assert relay.build(tvm.IRModule.from_expr(graph), "llvm").executable

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell.core.errors import LoadError, OptionError, ScheduleError
+from stepwell.core.errors import LoadError, OptionError, ScheduleError, UnsupportedError
 from stepwell.frontends.tvm import meta_schedule as ms
-from stepwell.frontends.tvm import relax, te
+from stepwell.frontends.tvm import relax, relay, te
 from stepwell.frontends.tvm.relax.frontend import nn
 
 
@@ -123,3 +123,40 @@ def test_kernels_of_programs_are_tuned(tmp_path: Path) -> None:
     np.testing.assert_allclose(result.numpy(), x @ w.T + b, rtol=1e-4)
     with pytest.raises(OptionError, match="expected work_dir or `with database:`"):
         relax.transform.MetaScheduleApplyDatabase()(mod)
+
+
+def test_kernels_of_graphs_are_tuned(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(4, 8))
+    w = relay.var("w", shape=(6, 8))
+    mod = tvm.IRModule.from_expr(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w))))
+    values, weight = np.random.default_rng(0).random((2, 6, 8), np.float32)
+    params = {"w": weight}
+    (task,) = ms.extract_task_from_relay(mod, "llvm", params)
+    assert (task.task_name, task.weight) == ("fused_nn_dense_nn_relu", 1)
+    database = ms.relay_integration.tune_relay(mod, params, "llvm", tmp_path, 2, runner=RUNNER)
+    record = database.query_tuning_record(ms.tune_context._normalize_mod(task.mod), tvm.target.Target("llvm"), "main")
+    assert all(seconds > 0 for seconds in record.run_secs)
+    config = ms.TuneConfig(max_trials_global=1)
+    libs: list[Any] = [
+        ms.relay_integration.compile_relay(database, mod, "llvm", params),
+        ms.tune_relay(mod=mod, params=params, target="llvm", config=config, runner=RUNNER),
+    ]
+    for lib in libs:
+        graph = tvm.contrib.graph_executor.GraphModule(lib["default"](tvm.cpu()))
+        graph.run(x=values[:4])
+        np.testing.assert_allclose(graph.get_output(0).numpy(), values[:4] @ weight.T, rtol=1e-5)
+    machine = ms.compile_relay(database, mod, "llvm", params, backend="vm")
+    result = tvm.runtime.vm.VirtualMachine(machine, tvm.cpu()).invoke("main", values[:4])
+    np.testing.assert_allclose(result.numpy(), values[:4] @ weight.T, rtol=1e-5)
+    with pytest.raises(UnsupportedError, match="expected the space 'post-order-apply'"):
+        ms.tune_relay(mod, params, "llvm", tmp_path, 2, space=lambda sch: sch)
+    assert not ms.is_meta_schedule_enabled()
+
+
+def test_a_context_draws_schedules_of_its_kernel() -> None:
+    context = ms.TuneContext(
+        product(), target="llvm", space_generator=ms.space_generator.ScheduleFn(tiled), rand_state=3
+    )
+    (sch,) = context.generate_design_space()
+    assert str(sch.trace) == str(context.clone().generate_design_space()[0].trace)
+    assert not ms.TuneContext().generate_design_space()

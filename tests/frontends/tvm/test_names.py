@@ -21,7 +21,56 @@ def shifted(n: Any = 8) -> tuple[te.Schedule, te.Tensor, te.Tensor]:
     return te.create_schedule(b.op), a, b
 
 
+# Names of versions
+
+
+def test_names_of_versions() -> None:
+    assert tvm.runtime.DataType("uint8").type_code == tvm.runtime.TypeCode.UINT
+    assert tvm.relax.expr.Function is tvm.relax.Function
+    assert (tvm.cpu(3), tvm.device("llvm", 1)) == (tvm.cpu(), tvm.cpu())
+    with pytest.raises(OptionError, match="there is no device cpu"):
+        tvm.cpu(-1)
+    assert not tvm.runtime.enabled("opengl")
+    assert Target("nvidia/jetson-nano").attrs["registers_per_block"] == 32768
+    operation: Any = te.placeholder((128,), "float16").op
+    assert operation.dtype == "float16"
+    with tvm.build_config(auto_unroll_min_depth=1):
+        pass
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        _ = tvm.relax.expr.Nothing
+
+
 # Lowering
+
+
+def test_a_sum_without_a_schedule_is_computed_by_many_threads() -> None:
+    a = te.placeholder((128, 128), name="A")
+    total = topi.sum(a)
+    program = tvm.build(topi.cuda.schedule_reduce(total), [a, total], "cuda-emulated")
+    assert "__shfl_down_sync" in program.imported_modules[0].get_source()
+    assert "T_sum[()] = T.float32(0.0)\n        for" in str(tvm.lower(te.create_schedule(total.op), [a, total]))
+
+
+@pytest.mark.parametrize(
+    ("inline", "expected"),
+    [
+        (te.AutoInlineElemWise, ["B"]),
+        (te.AutoInlineBroarcast, ["B", "C"]),
+        (te.AutoInlineInjective, ["B", "C", "D"]),
+    ],
+)
+def test_stages_of_a_kind_are_inlined(inline: Any, expected: list[str]) -> None:
+    a, v = te.placeholder((8, 8), name="A"), te.placeholder((8,), name="V")
+    b = te.compute((8, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    c = te.compute((8, 8), lambda i, j: b[i, j] * v[j], name="C")
+    d = te.compute((8, 8), lambda i, j: c[j, i] * 2.0, name="D")
+    k = te.reduce_axis((0, 8), name="k")
+    e = te.compute((8,), lambda i: te.sum(d[i, k], axis=k), name="E")
+    f = te.compute((8,), lambda i: e[i] + 1.0, name="F")
+    s = te.create_schedule(f.op)
+    inline(s)
+    text = str(tvm.lower(s, [a, v, f]))
+    assert [name for name in "BCDE" if f"{name} = T.alloc_buffer" not in text] == expected
 
 
 def test_simple_mode_prints_the_statements_alone() -> None:
@@ -551,6 +600,11 @@ from tvm import te
 from tvm.contrib import utils
 import tvm.testing, topi.testing
 from topi.util import get_const_tuple
+import tvm.script.relax
+from tvm.script.tir import prim_func
+from tvm.meta_schedule.runner.config import EvaluatorConfig
+from tvm.contrib import emscripten
+from tvm.tir.tensor_intrin.arm_cpu import DP4A_INTRIN
 import stepwell.frontends.tvm as own
 assert tvm is own and topi is own.topi and utils is own.contrib.utils
 assert tvm.__spec__.name == own.__name__

@@ -47,6 +47,32 @@ def test_a_model_is_exported(rows: Any, pipeline: str | None) -> None:
     np.testing.assert_allclose(result.numpy(), hidden @ values["fc2.weight"].T, rtol=1e-4, atol=1e-5)
 
 
+def test_functions_take_and_return_the_state_of_input_and_output() -> None:
+    spec = {
+        "forward": {"x": nn.spec.Tensor((2, 4), "float32")},
+        "apart": {"x": nn.spec.Tensor((2, 4), "float32"), "$": {"effect_mode": "none"}},
+    }
+    mod, params, extern = Affine().export_tvm(spec, debug=True, allow_extern=True)
+    assert ([name for name, _ in params], extern) == (["fc.weight", "fc.bias"], [])
+    vm = relax.VirtualMachine(tvm.compile(mod, "llvm"), tvm.cpu())
+    x, w, b = np.ones((2, 4), "float32"), np.ones((3, 4), "float32"), np.ones(3, "float32")
+    states = vm["_initialize_effect"]()
+    result, after = vm["forward"](x, *states, w, b)
+    assert len(states) == len(after) == 1
+    assert (result.numpy() == 5).all()
+    assert (vm["apart"](x, w, b).numpy() == 5).all()
+
+
+class Affine(nn.Module):
+    def __init__(self) -> None:
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.fc(x)
+
+    apart = forward
+
+
 def test_a_method_has_several_results() -> None:
     mod, params = Mlp().export_tvm({"both": {"x": nn.spec.Tensor((4, 6))}})
     x = RNG.standard_normal((4, 6)).astype("float32")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
-from typing import Any
+from typing import Any, Literal, overload
 
 from ......core.errors import ArgumentError
 from ......expressions.expr import SizeVar
@@ -260,20 +260,29 @@ class Module:
         """The parameters by name."""
         return dict(self.named_parameters())
 
+    @overload
     def export_tvm(
-        self, spec: Any, debug: bool = False, allow_extern: bool = False
-    ) -> tuple[IRModule, list[tuple[str, Parameter]]]:
+        self, spec: Any, debug: bool = False, allow_extern: Literal[False] = False
+    ) -> tuple[IRModule, list[tuple[str, Parameter]]]: ...
+    @overload
+    def export_tvm(
+        self, spec: Any, debug: bool = False, *, allow_extern: Literal[True]
+    ) -> tuple[IRModule, list[tuple[str, Parameter]], list[Any]]: ...
+    def export_tvm(self, spec: Any, debug: bool = False, allow_extern: bool = False) -> Any:
         """The program of methods, and the parameters with their names.
 
         spec: for each method the types of its arguments, `{"forward": {"x": nn.spec.Tensor((1, 784), "float32")}}`, or
         a `nn.spec.ModuleSpec`. A function takes these arguments and then all parameters; with the entry
-        `"$": {"param_mode": "packed"}` a tuple of them, with "none" no parameter. debug, allow_extern: False.
-        ArgumentError for an unknown method, OptionError for the other options.
+        `"$": {"param_mode": "packed"}` a tuple of them, with "none" no parameter. debug: functions also take the state
+        of input and output, after their arguments, and return it after their result; the function `_initialize_effect`
+        returns its first value. allow_extern: a third result, the modules of functions in other languages, of which
+        there are none. ArgumentError for an unknown method, OptionError for the other options.
         """
         # lazy: the export calls the methods of modules
         from .exporting import export
 
-        return export(self, spec, debug or allow_extern)
+        mod, parameters = export(self, spec, debug)
+        return (mod, parameters, []) if allow_extern else (mod, parameters)
 
 
 class ModuleDict(Module):

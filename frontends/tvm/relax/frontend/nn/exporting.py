@@ -9,6 +9,7 @@ from ......core.errors import ArgumentError, OptionError
 from ......expressions.expr import SizeVar
 from ....ir.module import IRModule
 from ...block_builder import BlockBuilder
+from ...calls import call_pure_packed
 from ...expr import TupleGetItem, Var
 from ...struct_info import ObjectStructInfo, ShapeStructInfo, TensorStructInfo, TupleStructInfo
 from . import spec as specs
@@ -19,16 +20,35 @@ _OPTIONS = "$"
 _MODES: Mapping[str, tuple[str, ...]] = {"param_mode": ("plain", "packed", "none"), "effect_mode": ("plain", "none")}
 
 
-def export(module: Module, spec: Any, is_debug: bool) -> tuple[IRModule, list[tuple[str, Parameter]]]:
-    """The program of methods of a module, and its parameters with their names. is_debug: an error."""
-    if is_debug:
-        raise OptionError("export_tvm: debug and allow_extern are not supported, expected False")
+_INITIALIZE = "_initialize_effect"
+"""The function of a program with effects that returns their first states."""
+
+
+def export(module: Module, spec: Any, has_effect: bool) -> tuple[IRModule, list[tuple[str, Parameter]]]:
+    """The program of methods of a module, and its parameters with their names.
+
+    has_effect: functions take the state of input and output after their own arguments, and return it after the result.
+    """
     parameters = list(module.named_parameters())
     builder = BlockBuilder()
+    if has_effect:
+        _export_initialization(builder)
     for name, method in _methods(module, spec).items():
         function, types, options = method
-        _export_method(builder, name, function, types, parameters, options)
+        state = (
+            [Var("_io", ObjectStructInfo())] if has_effect and options.get("effect_mode", "plain") == "plain" else []
+        )
+        _export_method(builder, name, function, types, parameters, options, state)
     return builder.get(), parameters
+
+
+def _export_initialization(builder: BlockBuilder) -> None:
+    """The function that returns the first states of effects: that of input and output, an object without contents."""
+    with builder.function(_INITIALIZE):
+        with builder.dataflow():
+            state = builder.emit(call_pure_packed("vm.builtin.null_value", sinfo_args=ObjectStructInfo()), "_io")
+            result = builder.emit_output([state])
+        builder.emit_func_output(result)
 
 
 def _methods(module: Module, spec: Any) -> dict[str, tuple[Callable[..., Any], dict[str, Any], Mapping[str, str]]]:
@@ -55,13 +75,14 @@ def _export_method(
     types: Mapping[str, Any],
     parameters: Sequence[tuple[str, Parameter]],
     options: Mapping[str, str],
+    state: Sequence[Var],
 ) -> None:
     inputs = {key: _variable(key, each) for key, each in types.items()}
     variables = [parameter.named(key) for key, parameter in parameters]
     mode = options.get("param_mode", "plain")
     packed = Var("packed_params", TupleStructInfo([each.struct_info for each in variables]))
     own = {"plain": variables, "packed": [packed], "none": list[Var]()}[mode]
-    with builder.function(name, [*inputs.values(), *own]):
+    with builder.function(name, [*inputs.values(), *state, *own]):
         with builder.dataflow():
             if mode == "packed":
                 for n, (key, parameter) in enumerate(parameters):
@@ -71,7 +92,7 @@ def _export_method(
             finally:
                 for variable, (_, parameter) in zip(variables, parameters, strict=True):
                     parameter.expr = variable
-            result = builder.emit_output(_result(value))
+            result = builder.emit_output([_result(value), list(state)] if state else _result(value))
         builder.emit_func_output(result)
 
 
