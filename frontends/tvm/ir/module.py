@@ -76,6 +76,11 @@ class PrimFunc(Module):
         ]
 
     @property
+    def buffer_map(self) -> Mapping[Buffer | Var, Buffer]:
+        """The buffer of each parameter of `params` that is one: itself."""
+        return {each: each for each in self.params if isinstance(each, Buffer)}
+
+    @property
     def attrs(self) -> Attributes:
         """The attributes of the function."""
         return Attributes({} if self._func.func_attrs is None else self._func.func_attrs.data)

@@ -822,3 +822,33 @@ def test_loops_become_blocks_by_the_name_of_v0_8() -> None:
     assert tir.schedule.analysis.has_block(sch, "B_o")
     with pytest.raises(ScheduleError, match="expected a loop, a block or a list of blocks"):
         sch.blockize()
+
+
+FILL = """
+@T.prim_func
+def fill(c: T.handle):
+    C = T.match_buffer(c, (16, 16), "float32", align=128, offset_factor=16, scope="wmma.accumulator")
+    with T.block("root"):
+        T.reads()
+        T.writes(C[0:16, 0:16])
+        BODY
+"""
+LOOPS = """for i, j in T.grid(16, 16):
+            with T.block("init"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                C[vi, vj] = T.float32(0)"""
+CALL = 'T.evaluate(T.tvm_fill_fragment(C.data, 16, 16, 16, C.elem_offset // 256, T.float32(0), dtype="handle"))'
+
+
+def test_fragments_may_be_parameters_of_intrinsics() -> None:
+    description, implementation = (tvm.script.from_source(FILL.replace("BODY", body))["fill"] for body in (LOOPS, CALL))
+    tir.TensorIntrin.register("tests.names.fill", description, implementation, override=True)
+    assert tir.TensorIntrin.get("tests.names.fill")
+
+
+def test_negative_positions_are_gathered() -> None:
+    data, rows = np.arange(6, dtype="float32").reshape(2, 3), np.array([[-1], [0]])
+    x, i = tvm.relay.var("x", shape=(2, 3)), tvm.relay.var("i", shape=(2, 1), dtype="int64")
+    func = tvm.relay.Function([x, i], tvm.relay.gather(x, 1, i, support_negative_indices=True))
+    run = tvm.relay.create_executor("graph", mod=tvm.IRModule.from_expr(func), target="llvm").evaluate()
+    assert run(data, rows).numpy().tolist() == [[2], [3]]

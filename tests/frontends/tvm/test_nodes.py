@@ -292,6 +292,10 @@ def test_statements_that_no_program_has_are_refused(kind: Any) -> None:
         kind(None, [], None)
 
 
+def test_buffers_are_found_by_their_parameters() -> None:
+    assert [decorated.buffer_map[each].name for each in decorated.params] == ["a"]
+
+
 def test_the_decorator_of_tvm_returns_a_function_with_a_body() -> None:
     assert isinstance(decorated, tir.PrimFunc)
     assert isinstance(decorated.body, tir.For)
