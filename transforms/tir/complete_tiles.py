@@ -10,12 +10,12 @@ from types import MappingProxyType
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
-from ...analysis.index import Analyzer
+from ...analysis.index import Analyzer, Lin
 from ...analysis.loop_accesses import are_apart
 from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import LOCAL, memory_of
@@ -32,6 +32,7 @@ from ...dialects.tir import (
     IfOp,
     IfThenElseOp,
     LoadOp,
+    RampOp,
     StoreOp,
     TirBuilder,
     YieldOp,
@@ -152,14 +153,16 @@ class _Tile:
     """The tile of elements that a loop sums.
 
     nest: the loops in `loop` around `store`.  axes: the loops of the nest that the indices of the elements depend on.
-    rows: the unrolled axes whose comparisons depend on no other axis, each with its comparisons.  mask: the other
-    comparisons.  init: a loop before `loop` that stores `number` in the elements.
+    lanes: the contiguous elements of a vector that `store` stores, None for one element.  rows: the unrolled axes whose
+    comparisons depend on no other axis, each with its comparisons.  mask: the other comparisons.  init: a loop before
+    `loop` that stores `number` in the elements.
     """
 
     loop: ForOp
     nest: Sequence[ForOp]
     store: StoreOp
     axes: Sequence[ForOp]
+    lanes: int | None
     rows: Mapping[ForOp, Sequence[SSAValue]]
     mask: Sequence[SSAValue]
     init: ForOp | None
@@ -176,12 +179,15 @@ class _Tile:
         sums = [op for op in nest if op not in axes]
         variables = [op.variable for op in (loop, *sums)]
         analyzer = Analyzer()
+        place = _Place.of(store, store.indices, analyzer)
         if (
             not limits
+            or place is None
             or any(op.kind.data == "vectorized" for op in sums)
             or any(depends_on(value, variables) for value in (*limits, *store.indices))
             or not all(_is_limit(limit, axes, analyzer) for limit in limits)
-            or not _is_separate(loop, store, axes, analyzer, noalias)
+            or not place.is_separate(axes)
+            or not _is_alone(loop, store, place, analyzer, noalias)
         ):
             return None
         rows: dict[ForOp, list[SSAValue]] = {}
@@ -198,8 +204,8 @@ class _Tile:
             return None
         if not _is_safe(store.value, loop):
             return None
-        init, number = _init(loop, limits, store, axes, analyzer)
-        return _Tile(loop, nest, store, axes, rows, mask, init, number)
+        init, number = _init(loop, limits, store, place, axes, analyzer)
+        return _Tile(loop, nest, store, axes, place.lanes, rows, mask, init, number)
 
     @property
     def limits(self) -> list[SSAValue]:
@@ -209,7 +215,7 @@ class _Tile:
     @property
     def size(self) -> int:
         """The size of the elements, in bytes."""
-        size = element_byte_size(memref_type(self.store.buffer).element_type)
+        size = element_byte_size(memref_type(self.store.buffer).element_type) * (self.lanes or 1)
         for axis in self.axes:
             size *= _extent(axis)
         return size
@@ -247,7 +253,7 @@ class _Tile:
         """Emits the loop for all iterations of some axes and the first one of the others, with the elements in a local
         buffer."""
         name, type = self.store.buffer.name_hint or "sum", memref_type(self.store.buffer).element_type
-        shape = [_extent(axis) for axis in axes]
+        shape = [*map(_extent, axes), *([] if self.lanes is None else [self.lanes])]
         local = builder.insert(AllocBufferOp(name, type, shape, space=StringAttr(LOCAL))).buffer
         others = [axis for axis in self.axes if axis not in axes]
         first: dict[SSAValue, SSAValue] = {}
@@ -301,7 +307,7 @@ class _Tile:
         that of the first row.
         """
         if not loops:
-            emit(known, indices)
+            emit(known, indices if self.lanes is None else [*indices, builder.ramp(0, 1, self.lanes)])
             return
         loop, *rest = loops
         copy = builder.insert(_empty_copy(loop))
@@ -415,27 +421,48 @@ def _is_limit(condition: SSAValue, axes: Iterable[ForOp], analyzer: Analyzer) ->
     return all(leaves.count(each) == (each in factors) and factors.get(each, 1) > 0 for each in variables)
 
 
-def _is_separate(loop: ForOp, store: StoreOp, axes: Sequence[ForOp], analyzer: Analyzer, noalias: bool) -> bool:
-    """Whether each iteration of the axes has an element of its own, and no load reads another element of the buffer."""
+@dataclass(frozen=True)
+class _Place:
+    """The elements of an access. indices: of the first element.  lanes: the number of contiguous elements of a vector,
+    None for one element."""
+
+    indices: tuple[Lin, ...]
+    lanes: int | None
+
+    @staticmethod
+    def of(access: LoadOp | StoreOp, indices: Sequence[SSAValue], analyzer: Analyzer) -> _Place | None:
+        """The elements of an access at some indices; None for a vector of others than contiguous elements."""
+        values, lanes = list(indices), None
+        if values and isinstance(ramp := values[-1].owner, RampOp) and constant_value(ramp.stride) == 1:
+            values[-1], lanes = ramp.base, ramp.lanes
+        if access.predicate is not None or any(isinstance(value.type, VectorType) for value in values):
+            return None
+        return _Place(tuple(map(analyzer.lin, values)), lanes)
+
+    def is_separate(self, axes: Sequence[ForOp]) -> bool:
+        """Whether each iteration of some axes accesses elements of its own."""
+        leaves = [leaf for lin in self.indices for leaf in lin.leaves()]
+        extents = {axis.variable: _extent(axis) for axis in axes if _extent(axis) > 1}
+        factors = [{each: abs(lin.terms[each]) for each in extents if each in lin.terms} for lin in self.indices]
+        if any(leaves.count(each) != 1 or not any(each in index for index in factors) for each in extents):
+            return False
+        for number, index in enumerate(factors, 1):
+            length = self.lanes or 1 if number == len(factors) else 1
+            for variable, factor in sorted(index.items(), key=lambda pair: pair[1]):
+                if factor < length:
+                    return False
+                length = factor * extents[variable]
+        return True
+
+
+def _is_alone(loop: ForOp, store: StoreOp, place: _Place, analyzer: Analyzer, noalias: bool) -> bool:
+    """Whether no load of a loop concerns the memory of a store, but for loads of its elements in their own buffer."""
     if not isinstance(memref_type(store.buffer).layout, NoneAttr):
         return False
-    lins = [analyzer.lin(index) for index in store.indices]
-    leaves = [leaf for lin in lins for leaf in lin.leaves()]
-    extents = {axis.variable: _extent(axis) for axis in axes if _extent(axis) > 1}
-    factors = [{each: abs(lin.terms[each]) for each in extents if each in lin.terms} for lin in lins]
-    if any(leaves.count(each) != 1 or not any(each in index for index in factors) for each in extents):
-        return False
-    for index in factors:
-        length = 1
-        for variable, factor in sorted(index.items(), key=lambda pair: pair[1]):
-            if factor < length:
-                return False
-            length = factor * extents[variable]
     memory = memory_of(store.buffer)
     for load in find_ops(loop, LoadOp):
         if load.buffer is store.buffer:
-            is_same = load.predicate is None and [analyzer.lin(index) for index in load.indices] == lins
-            if not is_same or isinstance(load.parent_op(), IfThenElseOp):
+            if _Place.of(load, load.indices, analyzer) != place or isinstance(load.parent_op(), IfThenElseOp):
                 return False
         elif load.predicate is not None or not are_apart(memory_of(load.buffer), memory, noalias):
             return False
@@ -449,7 +476,12 @@ def _is_safe(value: SSAValue, loop: ForOp) -> bool:
 
 
 def _init(
-    loop: ForOp, limits: Sequence[SSAValue], store: StoreOp, axes: Sequence[ForOp], analyzer: Analyzer
+    loop: ForOp,
+    limits: Sequence[SSAValue],
+    store: StoreOp,
+    place: _Place,
+    axes: Sequence[ForOp],
+    analyzer: Analyzer,
 ) -> tuple[ForOp, SSAValue] | tuple[None, None]:
     """The loop directly before a loop that stores a number in the elements of its tile, and the number."""
     init = loop.prev_op
@@ -470,7 +502,7 @@ def _init(
     known: dict[SSAValue, SSAValue] = {each.variable: axis.variable for each, axis in zip(loops, axes, strict=True)}
     copies = [copy_out(index, init, builder, dict(known)) for index in first.indices]
     compared = [copy_out(condition, init, builder, dict(known)) for condition in conditions]
-    if [analyzer.lin(index) for index in copies] != [analyzer.lin(index) for index in store.indices]:
+    if _Place.of(first, copies, analyzer) != place:
         return None, None
     if {_key(each, analyzer) for each in compared} != {_key(each, analyzer) for each in limits}:
         return None, None

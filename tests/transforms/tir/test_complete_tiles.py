@@ -1,7 +1,7 @@
 """Tiles of sums with fewer rows or columns are computed whole, and leave all other elements as they are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Tile:
     """A program that sums tiles of `rows` by `columns` elements of C, of n by m elements.
 
     lanes: the lanes of a vector of a row.  summands: None for the size k.  limits: the limited axes.  start: the
-    statement before the sums.  value: the summand.
+    statement before the sums.  value: the summand.  is_vector: whether the program has vectors in place of a vectorized
+    loop, which then has no limit.
     """
 
     rows: int
@@ -37,6 +38,7 @@ class Tile:
     start: str
     value: str
     is_strict: bool
+    is_vector: bool = False
 
     def text(self) -> str:
         i, j = f"i0 * {self.rows} + i", f"j0 * {self.columns * self.lanes} + j * {self.lanes} + v"
@@ -46,6 +48,11 @@ class Tile:
         around = (*axes, f"for v in T.vectorized({self.lanes}):", f"if {condition}:")
         starts = (*around, f"C[{i}, {j}] = {self.start}") if self.start else ()
         sums = (*around, f"C[{i}, {j}] = C[{i}, {j}] + {self.value.format(i=i, j=j)}")
+        if self.is_vector:
+            v = f"T.Ramp(j0 * {self.columns * self.lanes} + j * {self.lanes}, 1, {self.lanes})"
+            starts = (*axes, f"if {row}:", f"C[{i}, {v}] = T.Broadcast({self.start}, {self.lanes})") if starts else ()
+            product = f"T.Broadcast(A[{i}, r], {self.lanes}) * B[r, {v}]"
+            sums = (*axes, f"if {row}:", f"C[{i}, {v}] = C[{i}, {v}] + {product}")
         tiles = [f"({size} + {length - 1}) // {length}" for size, length in self.sizes()]
         return f"""@T.prim_func
 def main(a: T.handle, b: T.handle, c: T.handle, x: T.Buffer((16,), "int32")):
@@ -79,6 +86,7 @@ tiles = st.builds(
     st.sampled_from(("", "T.float32(0)", "T.float32(-1.5)")),
     st.sampled_from(VALUES),
     st.booleans(),
+    st.booleans(),
 )
 
 
@@ -93,7 +101,10 @@ def results(module: Module, arrays: list[np.ndarray[Any, Any]], target: str) -> 
 @example(Tile(4, 2, 4, None, "ij", "T.float32(0)", VALUES[0], True), 6, 13, 3, "llvm")
 @example(Tile(4, 2, 4, None, "ij", "", VALUES[0], True), 5, 13, 0, "python")
 @example(Tile(4, 1, 4, 3, "i", "", VALUES[2], False), 1, 8, 3, "python")
+@example(Tile(4, 2, 4, None, "i", "T.float32(0)", VALUES[0], True, is_vector=True), 6, 16, 3, "llvm")
 def test_the_results_stay_the_same(tile: Tile, n: int, m: int, k: int, target: str) -> None:
+    if tile.is_vector:
+        tile = replace(tile, limits="i", lanes=max(2, tile.lanes))
     k = k if tile.summands is None else tile.summands
     if "i" not in tile.limits:
         n -= n % tile.rows
