@@ -280,7 +280,9 @@ def test_inputs_are_checked(executable: Executable, device: Device) -> None:
 
 
 def test_the_emulation_has_no_libraries(models: Any) -> None:
-    with pytest.raises(OptionError, match=r"unknown option of cuda-emulated 'libs' \(there are checks, fast-math-contract\)"):
+    with pytest.raises(
+        OptionError, match=r"unknown option of cuda-emulated 'libs' \(there are checks, fast-math-contract\)"
+    ):
         build_graph(models.perceptron(), target="cuda-emulated -libs=cublas")
 
 
