@@ -25,7 +25,7 @@ from stepwell.transforms.pipelines.lowering import passes_of
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-simplify": [{"unit_loops": True}],
     "tir-compact-buffers": [{"scopes": ("shared",)}],
-    "tir-complete-tiles": [{"masks": True}],
+    "tir-promote-tiles": [{"masks": True}],
     "tir-plan-allocations": [{"max_stack_bytes": 16}],
     "tir-unroll-loops": [{"max_extent": 3}],
     "tir-vectorize-loops": [{"max_lanes": 3}],

@@ -192,19 +192,19 @@ def main(A: T.Buffer((64, 64), "float32"), n: T.int32):
         ],
     ),
     (
-        "tir-complete-tiles",
+        "tir-promote-tiles",
         TILE,
         [
-            "7:5: applied: the last tile of Y during loop k is computed whole, stored where `i < n`",
-            "11:5: missed: the last tile of Y during loop k stays incomplete: the processor has no masks for the lanes",
+            "7:5: applied: the last tile of Y during loop k is in registers, limited by `i < n`",
+            "11:5: missed: the last tile of Y during loop k stays in memory: the processor has no masks for the lanes",
         ],
     ),
     (
-        "tir-complete-tiles{max-bytes=12 masks=true}",
+        "tir-promote-tiles{max-bytes=12 masks=true}",
         TILE,
         [
-            "7:5: missed: the last tile of Y during loop k stays incomplete: it is 16 bytes, more than 12",
-            "11:5: missed: the last tile of Y during loop k stays incomplete: it is 16 bytes, more than 12",
+            "7:5: missed: the last tile of Y during loop k stays in memory: it is 16 bytes, more than 12",
+            "11:5: missed: the last tile of Y during loop k stays in memory: it is 16 bytes, more than 12",
         ],
     ),
     (
@@ -1005,7 +1005,7 @@ relay.func @main("x" %x: tensor<8xf32>, "y" %y: tensor<?xf32, #relay.sizes<"n">>
     *(
         (name, BLOCKS, ["4:14: missed: blocks stay as they are, run tir-resolve-blocks first: B"])
         for name in (
-            "tir-complete-tiles",
+            "tir-promote-tiles",
             "tir-hoist-conditions",
             "tir-partition-loops",
             "tir-promote-elements",

@@ -25,7 +25,6 @@ from ...module import has_graphs, has_programs
 from ..te.to_tir import ConvertTeToTirPass
 from ..tir.check_bounds import TirCheckBoundsPass
 from ..tir.compact_buffers import TirCompactBuffersPass
-from ..tir.complete_tiles import TirCompleteTilesPass
 from ..tir.hoist_conditions import TirHoistConditionsPass
 from ..tir.interleave_vthreads import TirInterleaveVthreadsPass
 from ..tir.lower_extension_scalars import TirLowerExtensionScalarsPass
@@ -35,6 +34,7 @@ from ..tir.lower_match_buffers import TirLowerMatchBuffersPass
 from ..tir.partition_loops import TirPartitionLoopsPass
 from ..tir.plan_allocations import TirPlanAllocationsPass
 from ..tir.promote_elements import TirPromoteElementsPass
+from ..tir.promote_tiles import TirPromoteTilesPass
 from ..tir.resolve_blocks import TirResolveBlocksPass
 from ..tir.simplify import TirSimplifyPass
 from ..tir.to_scf import ConvertTirToScfPass
@@ -228,7 +228,7 @@ def _resolve(options: Options, launches: bool) -> list[ModulePass]:
         TirCheckBoundsPass(),
         *([] if launches else [TirPartitionLoopsPass()]),
         TirSimplifyPass(unit_loops=True),
-        *([] if launches else [TirHoistConditionsPass(), TirCompleteTilesPass(masks=options.cpu.masks)]),
+        *([] if launches else [TirHoistConditionsPass(), TirPromoteTilesPass(masks=options.cpu.masks)]),
         vectorize,
         *([] if launches else [TirCompactBuffersPass()]),
         TirUnrollLoopsPass(),

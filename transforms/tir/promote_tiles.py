@@ -1,12 +1,11 @@
-"""The pass `tir-complete-tiles`."""
+"""The pass `tir-promote-tiles`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, reduce
-from types import MappingProxyType
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -16,7 +15,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin
-from ...analysis.loop_accesses import are_apart
+from ...analysis.loop_accesses import are_apart, is_allocation
 from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import LOCAL, memory_of
 from ...core.comparisons import predicate_of
@@ -52,28 +51,27 @@ from ...dialects.tir.tree import (
 )
 from .preconditions import report_blocks
 
-_remarks = PassRemarks("tir-complete-tiles")
+_remarks = PassRemarks("tir-promote-tiles")
 Known = Mapping[SSAValue, SSAValue]
 """The values that replace those of the original loops."""
 
 
 @dataclass(frozen=True)
-class TirCompleteTilesPass(ModulePass):
-    """Computes whole tiles of sums where the last tile has fewer rows or columns.
+class TirPromoteTilesPass(ModulePass):
+    """Keeps sums in registers where the last tile of sums has fewer rows or columns.
 
     A tile is the elements that a serial loop sums, for the iterations of unrolled and vectorized loops in it, its axes.
-    Comparisons limit the first iterations of the axes for which a sum is computed. Here the sums of all iterations are
-    in a local buffer during the serial loop, so that they are registers and the loop has no branches; afterwards the
-    comparisons decide which sums are stored.
-
-    The iterations of an unrolled axis that a comparison excludes, rows, load what its first iteration loads, so all
-    loads are in bounds. If the comparison permits the first row alone, the loop sums this row in memory. Comparisons of
-    other axes, with the lanes of a vectorized axis, remain around the loads that depend on these axes alone.
+    Comparisons limit the first iterations of the axes for which a sum is computed: their elements are not accessed in
+    every iteration, so `tir-promote-elements` leaves them in memory. Here the sums of all iterations are in a local
+    buffer during the serial loop. Comparisons of an unrolled axis, rows, become branches around the statements of a
+    row. Comparisons of other axes, with the lanes of a vectorized axis, remain around the loads that depend on these
+    axes alone, and around the stores after the loop: sums of lanes that they exclude are computed, and not stored.
 
     The serial loop contains one statement, a store. Its conditions are comparisons that hold up to an iteration of each
     axis, and that the serial loop does not change. No load of the loop may concern the memory of the stored buffer,
-    except the elements themselves: other buffers are allocations, or the function has `tir.noalias`. A loop before that
-    stores a number in the elements stores it in the local buffer instead.
+    except the elements themselves: other buffers are allocations, or the function has `tir.noalias`. Elements of an
+    allocation stay in it, unless comparisons of lanes mask their loads. A loop before that stores a number in the
+    elements stores it in the local buffer instead.
 
     max-bytes: the maximum size of the local buffer; the size of all registers of a processor.  masks: whether
     comparisons of lanes may remain around loads: whether the processor loads the lanes of a mask.
@@ -92,31 +90,27 @@ class TirCompleteTilesPass(ModulePass):
         }
 
     After
-        %0 = arith.cmpi slt, %c1, %n : i32
-        tir.if %0 {
-          %C_1 = tir.alloc_buffer "C" : memref<4xf32, "local">
-          ... the elements of C, for each row that is excluded the one of row 0
-          tir.for serial "k" %k : i32 in [0 +: 8] {
-            tir.for unrolled "i" %i : i32 in [0 +: 4] {
-              %1 = arith.cmpi slt, %i, %n : i32
-              %row = arith.select %1, %i, %c0 : i32
+        %C_1 = tir.alloc_buffer "C" : memref<4xf32, "local">
+        ... the elements of C to it, where the comparison permits
+        tir.for serial "k" %k : i32 in [0 +: 8] {
+          tir.for unrolled "i" %i : i32 in [0 +: 4] {
+            %0 = arith.cmpi slt, %i, %n : i32
+            tir.if %0 {
               %c = tir.load %C_1[%i] : memref<4xf32, "local">
-              %a = tir.load %A[%row, %k] : memref<?x8xf32>
+              %a = tir.load %A[%i, %k] : memref<?x8xf32>
               %sum = arith.addf %c, %a : f32
               tir.store %sum, %C_1[%i] : memref<4xf32, "local">
             }
           }
-          ... the elements to C, where the comparison permits
-        } else {
-          ... the loop for row 0 alone, if the comparison permits it
         }
+        ... the elements to C, where the comparison permits
 
     Must hold before: no tir.block (`tir-resolve-blocks`).
 
     Gone after: nothing.
     """
 
-    name = "tir-complete-tiles"
+    name = "tir-promote-tiles"
 
     max_bytes: int = 2048
     masks: bool = False
@@ -125,11 +119,11 @@ class TirCompleteTilesPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and all(thread_axis_of(inner) is None for inner in function.walk()):
                 noalias = is_true(function.attr(TIR_NOALIAS))
-                self._complete_tiles(find_ops(function, ForOp), noalias)
+                self._promote_tiles(find_ops(function, ForOp), noalias)
                 report_blocks(_remarks, function)
 
-    def _complete_tiles(self, loops: Iterable[ForOp], noalias: bool) -> None:
-        """Completes the tiles of loops, the outermost first."""
+    def _promote_tiles(self, loops: Iterable[ForOp], noalias: bool) -> None:
+        """Moves the tiles of loops to registers, the outermost first."""
         inside: set[Operation] = set()
         for loop in list(loops):
             tile = None if loop in inside else _Tile.of(loop, noalias)
@@ -139,13 +133,13 @@ class TirCompleteTilesPass(ModulePass):
             text = f"the last tile of {tile.store.buffer.name_hint} during loop {loop.loop_var.data}"
             if tile.size > self.max_bytes:
                 limit = f"it is {tile.size} bytes, more than {self.max_bytes}"
-                _remarks.missed(loop, lambda: f"{text} stays incomplete: {limit}")
+                _remarks.missed(loop, lambda: f"{text} stays in memory: {limit}")
             elif tile.mask and not self.masks:
-                _remarks.missed(loop, lambda: f"{text} stays incomplete: the processor has no masks for the lanes")
+                _remarks.missed(loop, lambda: f"{text} stays in memory: the processor has no masks for the lanes")
             else:
                 limits = " and ".join(f"`{expression_text(limit)}`" for limit in tile.limits)
-                tile.complete()
-                _remarks.applied(loop, lambda: f"{text} is computed whole, stored where {limits}")
+                tile.promote()
+                _remarks.applied(loop, lambda: f"{text} is in registers, limited by {limits}")
 
 
 @dataclass(frozen=True)
@@ -202,7 +196,7 @@ class _Tile:
                 return None
         if any(depends_on(limit, [axis.variable]) for limit in mask for axis in rows):
             return None
-        if not _is_safe(store.value, loop):
+        if not _is_safe(store.value, loop) or (not mask and is_allocation(memory_of(store.buffer))):
             return None
         init, number = _init(loop, limits, store, place, axes, analyzer)
         return _Tile(loop, nest, store, axes, place.lanes, rows, mask, init, number)
@@ -220,52 +214,35 @@ class _Tile:
             size *= _extent(axis)
         return size
 
-    def complete(self) -> None:
-        """Replaces the loop by one for the whole tile, and one for its first row."""
+    def promote(self) -> None:
+        """Replaces the loop by one with the elements in a local buffer."""
         builder = TirBuilder(InsertPoint.before(self.loop), self.loop.location)
-        conditions = self._limits_at_start(self.limits, builder)
+        first: dict[SSAValue, SSAValue] = {}
+        for axis in self.axes:
+            first[axis.variable] = builder.const(0, axis.variable.type)
+        conditions = [copy_out(limit, self.loop, builder, dict(first)) for limit in self.mask]
         extent = self.loop.mixed_bounds[1]
         if self.init is None and not isinstance(extent, int):
             conditions.append(builder.binary("gt", extent, 0))
-        with _branch(builder, conditions).then:
-            if self.rows:
-                axis, limits = next(iter(self.rows.items()))
-                branch = _branch(builder, self._limits_at_start(limits, builder, {axis.variable: 1}))
-                with branch.then:
-                    self._emit_loop(builder, self.axes)
-                with branch.orelse:
-                    self._emit_loop(builder, [each for each in self.axes if each is not axis])
-            else:
-                self._emit_loop(builder, self.axes)
+        with _under(conditions, builder):
+            self._emit_loop(builder)
         for loop in filter(None, (self.init, self.loop)):
             erase_statement(loop)
 
-    def _limits_at_start(
-        self, limits: Iterable[SSAValue], builder: TirBuilder, iterations: Mapping[SSAValue, int] = MappingProxyType({})
-    ) -> list[SSAValue]:
-        """Emits comparisons for given iterations of some axes, and the first one of the others."""
-        known: dict[SSAValue, SSAValue] = {}
-        for axis in self.axes:
-            known[axis.variable] = builder.const(iterations.get(axis.variable, 0), axis.variable.type)
-        return [copy_out(limit, self.loop, builder, dict(known)) for limit in limits]
-
-    def _emit_loop(self, builder: TirBuilder, axes: Sequence[ForOp]) -> None:
-        """Emits the loop for all iterations of some axes and the first one of the others, with the elements in a local
-        buffer."""
+    def _emit_loop(self, builder: TirBuilder) -> None:
+        """Emits the loop with the elements in a local buffer."""
         name, type = self.store.buffer.name_hint or "sum", memref_type(self.store.buffer).element_type
-        shape = [*map(_extent, axes), *([] if self.lanes is None else [self.lanes])]
+        shape = [*map(_extent, self.axes), *([] if self.lanes is None else [self.lanes])]
         local = builder.insert(AllocBufferOp(name, type, shape, space=StringAttr(LOCAL))).buffer
-        others = [axis for axis in self.axes if axis not in axes]
-        first: dict[SSAValue, SSAValue] = {}
-        for axis in others:
-            first[axis.variable] = builder.const(0, axis.variable.type)
 
-        def start(known: Known, indices: Sequence[SSAValue]) -> None:
-            if self.init is not None and self.number is not None:
-                value = copy_out(self.number, self.init, builder, {})
-            else:
-                load = partial(builder.load, self.store.buffer)
-                value = self._under_mask(known, type, builder, lambda: load(self._indices(known, builder)))
+        def begin(_: Known, indices: Sequence[SSAValue]) -> None:
+            assert self.init is not None
+            assert self.number is not None
+            builder.insert(StoreOp(copy_out(self.number, self.init, builder, {}), local, indices))
+
+        def load(known: Known, indices: Sequence[SSAValue]) -> None:
+            element = partial(builder.load, self.store.buffer)
+            value = self._under_mask(known, type, builder, lambda: element(self._indices(known, builder)))
             builder.insert(StoreOp(value, local, indices))
 
         def add(known: Known, indices: Sequence[SSAValue]) -> None:
@@ -279,16 +256,19 @@ class _Tile:
                     values[result] = self._under_mask(known, result.type, builder, copy)
             builder.insert(StoreOp(copy_out(self.store.value, self.loop, builder, values), local, indices))
 
-        def finish(known: Known, indices: Sequence[SSAValue]) -> None:
-            with _branch(builder, self._limits(known, builder)).then:
+        def save(known: Known, indices: Sequence[SSAValue]) -> None:
+            mask = [copy_out(limit, self.loop, builder, dict(known)) for limit in self.mask]
+            with _under(mask, builder):
                 builder.insert(StoreOp(builder.load(local, indices), self.store.buffer, self._indices(known, builder)))
 
-        self._emit_nest(axes, first, (), builder, start)
+        if self.init is not None:
+            self._emit_nest(self.axes, {}, (), builder, begin, rows={})
+        else:
+            self._emit_nest(self.axes, {}, (), builder, load, rows=self.rows)
         loop = builder.insert(_empty_copy(self.loop))
         with builder.at(loop.body.block):
-            nest = [each for each in self.nest if each not in others]
-            self._emit_nest(nest, {**first, self.loop.variable: loop.variable}, (), builder, add)
-        self._emit_nest(axes, first, (), builder, finish, is_whole=False)
+            self._emit_nest(self.nest, {self.loop.variable: loop.variable}, (), builder, add, rows=self.rows)
+        self._emit_nest(self.axes, {}, (), builder, save, rows=self.rows)
 
     def _emit_nest(
         self,
@@ -298,27 +278,25 @@ class _Tile:
         builder: TirBuilder,
         emit: Callable[[Known, Sequence[SSAValue]], None],
         *,
-        is_whole: bool = True,
+        rows: Mapping[ForOp, Sequence[SSAValue]],
     ) -> None:
         """Emits copies of loops around a statement.
 
         indices: the variables of the axes around.  emit: emits the statement, for the values that replace those of the
-        original loops and the variables of all axes.  is_whole: whether the statement for a row that is excluded is
-        that of the first row.
+        original loops and the indices of the element in the local buffer.  rows: the comparisons that remain, by their
+        loops.
         """
         if not loops:
             emit(known, indices if self.lanes is None else [*indices, builder.ramp(0, 1, self.lanes)])
             return
         loop, *rest = loops
         copy = builder.insert(_empty_copy(loop))
+        known = {**known, loop.variable: copy.variable}
         with builder.at(copy.body.block):
-            variable = value = copy.variable
-            if is_whole and loop in self.rows:
-                values = {**known, loop.variable: variable}
-                limits = [copy_out(limit, self.loop, builder, dict(values)) for limit in self.rows[loop]]
-                value = builder.select(_all(limits, builder), variable, builder.const(0, variable.type))
-            indices = [*indices, variable] if loop in self.axes else indices
-            self._emit_nest(rest, {**known, loop.variable: value}, indices, builder, emit, is_whole=is_whole)
+            limits = [copy_out(limit, self.loop, builder, dict(known)) for limit in rows.get(loop, ())]
+            with _under(limits, builder):
+                indices = [*indices, copy.variable] if loop in self.axes else indices
+                self._emit_nest(rest, known, indices, builder, emit, rows=rows)
 
     @property
     def _masked(self) -> list[SSAValue]:
@@ -330,10 +308,6 @@ class _Tile:
         """The loads and choices that compute the sum, operands first."""
         ops = (op for op in self.loop.walk() if isinstance(op, LoadOp | IfThenElseOp))
         return [op for op in ops if not isinstance(op.parent_op(), IfThenElseOp)]
-
-    def _limits(self, known: Known, builder: TirBuilder) -> list[SSAValue]:
-        """Emits the comparisons."""
-        return [copy_out(limit, self.loop, builder, dict(known)) for limit in self.limits]
 
     def _indices(self, known: Known, builder: TirBuilder) -> list[SSAValue]:
         """Emits the indices of an element in memory."""
@@ -347,25 +321,16 @@ class _Tile:
         return builder.if_then_else(mask, type, emit, lambda: builder.const(0, type))
 
 
-@dataclass(frozen=True)
-class _Branch:
-    """A branch that a builder has emitted; contexts in which the builder emits into its sides."""
-
-    op: IfOp
-    builder: TirBuilder
-
-    @property
-    def then(self) -> AbstractContextManager[None]:
-        return self.builder.at(self.op.then.block)
-
-    @property
-    def orelse(self) -> AbstractContextManager[None]:
-        return self.builder.at(self.op.orelse.block)
-
-
-def _branch(builder: TirBuilder, conditions: Sequence[SSAValue]) -> _Branch:
-    """Emits a branch that is taken where all of some conditions hold."""
-    return _Branch(builder.insert(IfOp(_all(conditions, builder))), builder)
+@contextmanager
+def _under(conditions: Sequence[SSAValue], builder: TirBuilder) -> Generator[None]:
+    """A context in which a builder emits into a branch that is taken where all conditions hold; where it is, without
+    conditions."""
+    if not conditions:
+        yield
+        return
+    branch = builder.insert(IfOp(_all(conditions, builder)))
+    with builder.at(branch.then.block):
+        yield
 
 
 def _all(conditions: Sequence[SSAValue], builder: TirBuilder) -> SSAValue:

@@ -1,7 +1,7 @@
-// RUN: stepwell-opt %s -p tir-complete-tiles | filecheck %s
-// RUN: stepwell-opt %s -p "tir-complete-tiles{max-bytes=12}" | filecheck %s --check-prefix=SMALL
+// RUN: stepwell-opt %s -p tir-promote-tiles | filecheck %s
+// RUN: stepwell-opt %s -p "tir-promote-tiles{max-bytes=12}" | filecheck %s --check-prefix=SMALL
 
-// The rows that the comparison excludes load what row 0 loads. The local buffer starts with the number.
+// The comparison of a row stays; the local buffer starts with the number.
 tir.func @rows("A" %a: !tir.handle, "C" %c: !tir.handle) attrs {tir.noalias = true} {
   %n = tir.symbol "n" : i32
   %A = tir.match_buffer "A" %a dims [%n : i32] : !tir.handle -> memref<?x8xf32>
@@ -26,28 +26,23 @@ tir.func @rows("A" %a: !tir.handle, "C" %c: !tir.handle) attrs {tir.noalias = tr
   }
 }
 // CHECK-LABEL: tir.func @rows(
-// CHECK:         arith.cmpi slt, %{{.+}}, %n : i32
-// CHECK-NEXT:    tir.if
-// CHECK:           tir.if %[[SEVERAL:.+]] {
-// CHECK-NEXT:        %[[SUMS:.+]] = tir.alloc_buffer "C" : memref<4xf32, "local">
-// CHECK-NEXT:        tir.for unrolled "i"
-// CHECK:               tir.store %{{.+}}, %[[SUMS]]
-// CHECK:             tir.for serial "k"
-// CHECK-NEXT:          tir.for unrolled "i" %[[I:.+]] : i32
-// CHECK:                 %[[LIMIT:.+]] = arith.cmpi slt, %[[I]], %n : i32
-// CHECK-NOT:             tir.if
-// CHECK:                 %[[ROW:.+]] = arith.select %[[LIMIT]], %[[I]], %{{.+}} : i32
-// CHECK:                 tir.load %A[%[[ROW]],
-// CHECK:                 tir.store %{{.+}}, %[[SUMS]][%[[I]]]
-// CHECK:             tir.for unrolled "i" %[[J:.+]] : i32
-// CHECK-NEXT:          arith.cmpi slt, %[[J]], %n : i32
-// CHECK-NEXT:          tir.if
-// CHECK:                 tir.store %{{.+}}, %C[%[[J]]]
-// CHECK:           } else {
-// CHECK-NEXT:        %[[SUM:.+]] = tir.alloc_buffer "C" : memref<f32, "local">
-// CHECK:             tir.for serial "k"
-// CHECK-NOT:           tir.for
-// CHECK:               tir.store %{{.+}}, %[[SUM]][]
+// CHECK:         %[[SUMS:.+]] = tir.alloc_buffer "C" : memref<4xf32, "local">
+// CHECK-NEXT:    tir.for unrolled "i"
+// CHECK-NEXT:      arith.constant 0.0
+// CHECK-NEXT:      tir.store %{{.+}}, %[[SUMS]]
+// CHECK:         tir.for serial "k" %[[K:.+]] : i32
+// CHECK-NEXT:      tir.for unrolled "i" %[[I:.+]] : i32
+// CHECK-NEXT:        arith.cmpi slt, %[[I]], %n : i32
+// CHECK-NEXT:        tir.if
+// CHECK-NEXT:          tir.load %[[SUMS]][%[[I]]]
+// CHECK-NEXT:          tir.load %A[%[[I]], %[[K]]]
+// CHECK-NEXT:          arith.addf
+// CHECK-NEXT:          tir.store %{{.+}}, %[[SUMS]][%[[I]]]
+// CHECK:         tir.for unrolled "i" %[[J:.+]] : i32
+// CHECK-NEXT:      arith.cmpi slt, %[[J]], %n : i32
+// CHECK-NEXT:      tir.if
+// CHECK-NEXT:        tir.load %[[SUMS]]
+// CHECK-NEXT:        tir.store %{{.+}}, %C[%[[J]]]
 
 // SMALL-LABEL: tir.func @rows(
 // SMALL-NOT:     tir.alloc_buffer
