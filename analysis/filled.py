@@ -113,13 +113,11 @@ def _domain(analyzer: Analyzer, loop: ForOp | LaunchThreadOp, store: StoreOp, la
             case _:
                 return None
     domain = iteration_domain(analyzer, loops)
+    if not domain.exact:
+        return None
     variables = () if lanes is None else (DomainVar(lanes.variable, Lin(), Lin(lanes.count)),)
-    return (
-        replace(
-            domain,
-            variables=(*domain.variables, *variables),
-            constraints=(*domain.constraints, *constraints),
-        )
-        if domain.exact
-        else None
+    return replace(
+        domain,
+        variables=(*domain.variables, *variables),
+        constraints=(*domain.constraints, *constraints),
     )

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import MemRefType
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from ..dialects.tir import AllocateConstOp, AllocateOp, AllocBufferOp, AttrOp, ForOp, FuncOp, HandleType
+from ..dialects.tir import (
+    AllocateConstOp,
+    AllocateOp,
+    AllocBufferOp,
+    AttrOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    RampOp,
+    constant_value,
+)
 
 _ADDRESSED = frozenset((MemRefType, HandleType))
 
@@ -36,6 +48,22 @@ def has_iterations(loop: ForOp) -> bool:
     """Whether the bounds of a loop are static, and it has iterations."""
     extent = loop.mixed_bounds[1]
     return all(isinstance(bound, int) for bound in loop.mixed_bounds) and isinstance(extent, int) and extent > 0
+
+
+def constant_extent(loop: ForOp) -> int:
+    """The extent of a loop, which is a number."""
+    extent = loop.mixed_bounds[1]
+    assert isinstance(extent, int)
+    return extent
+
+
+def contiguous_elements(indices: Sequence[SSAValue]) -> tuple[list[SSAValue], int | None] | None:
+    """The indices of the first element of an access at some indices, and the number of its elements, None for a scalar.
+    None for a vector of other than contiguous elements."""
+    first, lanes = list(indices), None
+    if first and isinstance(ramp := first[-1].owner, RampOp) and constant_value(ramp.stride) == 1:
+        first[-1], lanes = ramp.base, ramp.lanes
+    return None if any(isinstance(index.type, VectorType) for index in first) else (first, lanes)
 
 
 def is_certain(access: Operation, loop: ForOp) -> bool:

@@ -393,6 +393,13 @@ class TirBuilder:
                 self.insert(YieldOp(build()))
         return self._value(op)
 
+    def conjunction(self, conditions: Sequence[SSAValue]) -> SSAValue:
+        """Whether all of one or more conditions hold; all of them are computed."""
+        result, *others = conditions
+        for condition in others:
+            result = self.binary("and", result, condition)
+        return result
+
     def logical(self, name: str, lhs: SSAValue, rhs: Callable[[], SSAValue]) -> SSAValue:
         """The short-circuit `lhs and rhs` (name "and") or `lhs or rhs`: `rhs` is computed only if `lhs` does not
         determine the result, or if `rhs` is speculatable."""

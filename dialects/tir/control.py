@@ -148,6 +148,15 @@ class ForOp(TirOp):
     def variable(self) -> BlockArgument:
         return self.body.block.args[0]
 
+    def without_statements(self, low: Mixed, extent: Mixed, step: Mixed = 1, *, kind: str | None = None) -> ForOp:
+        """A loop over other iterations, without statements, that binds no thread. kind: that of the loop by
+        default."""
+        name, type = self.loop_var.data, self.variable.type
+        kind = self.kind.data if kind is None else kind
+        copy = ForOp(name, low, extent, type, kind=kind, step=step, annotations=self.annotations)
+        copy.attributes = dict(self.attributes)
+        return copy
+
     def verify_(self) -> None:
         verify_mixed("(C5) bounds", self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
         require(len(self.static_bounds) == 3, "(C5) expected min, extent, step")  # pyright: ignore[reportArgumentType]

@@ -77,10 +77,8 @@ def apply_schedule(
 
 def _is_unchanged(stage: Stage) -> bool:
     """Whether a stage has no transformation, or is inlined."""
-    changes = (
-        stage.relations or stage.attributes or stage.steps or stage.tensorization or stage.op is not stage.origin_op
-    )
-    return not changes and (stage.attachment is None or _is_inlined(stage))
+    is_changed = stage.is_transformed or stage.op is not stage.origin_op
+    return not is_changed and (stage.attachment is None or _is_inlined(stage))
 
 
 def _parameter(schedule: Schedule, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:

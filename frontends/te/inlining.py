@@ -38,9 +38,8 @@ def _inline(sch: Schedule, is_chosen: Callable[[ComputeOp], bool]) -> None:
 
 
 def _is_free(stage: Stage) -> bool:
-    """Whether a stage has no transformation, and is no output."""
-    changes = stage.relations or stage.steps or stage.attributes or stage.attachment or stage.tensorization
-    return not stage.is_output and not changes
+    """Whether a stage has no transformation and no place, and is no output."""
+    return not (stage.is_output or stage.is_transformed or stage.attachment)
 
 
 def _read_axes(op: ComputeOp) -> list[tuple[IterVar, ...] | None]:

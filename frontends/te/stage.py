@@ -128,6 +128,11 @@ class Stage:
         self.tensorization: Tensorization | None = None
 
     @property
+    def is_transformed(self) -> bool:
+        """Whether loops or blocks of the stage have transformations; its place and its operation do not count."""
+        return bool(self.relations or self.attributes or self.steps or self.tensorization)
+
+    @property
     def axes(self) -> list[IterVar]:
         """The axes that are loops of this stage: those of its operation, in a scan without the time."""
         if not isinstance(self.op, ComputeOp):

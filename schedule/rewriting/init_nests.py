@@ -255,9 +255,7 @@ def _init_block(
     for extent in plan.extents:
         conditions.append(builder.binary("gt", copy_bound(extent, builder, known, inside), 0))
     conditions += further(builder)
-    joint = conditions[0] if conditions else None
-    for condition in conditions[1:]:
-        joint = builder.binary("and", joint, condition)  # pyright: ignore[reportArgumentType]
+    joint = builder.conjunction(conditions) if conditions else None
     block = builder.insert(BlockOp(name, axes, predicate=joint, annotations=plan.block.annotations))
     for value in values.values():
         erase_if_dead(value)

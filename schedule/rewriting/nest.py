@@ -254,10 +254,7 @@ def set_predicate(block: BlockOp, conditions: Sequence[SSAValue]) -> None:
             drop_predicate(block)
         return
     builder = builder_before(block)
-    joint = conditions[0]
-    for condition in conditions[1:]:
-        joint = builder.binary("and", joint, condition)
-    set_operands(block, [block.bindings, block.domains, [joint]])
+    set_operands(block, [block.bindings, block.domains, [builder.conjunction(conditions)]])
 
 
 def add_predicate(block: BlockOp, write: Callable[[TirBuilder], SSAValue]) -> None:

@@ -558,10 +558,7 @@ def _guard(builder: TirBuilder, value: SSAValue, low: Mixed, extent: Mixed) -> I
         conditions.append(builder.binary("ge", value, low))
     end = low + extent if isinstance(low, int) and isinstance(extent, int) else builder.binary("add", low, extent)
     conditions.append(builder.binary("lt", value, end))
-    condition = conditions[0]
-    for other in conditions[1:]:
-        condition = builder.binary("and", condition, other)
-    return IfOp(condition)
+    return IfOp(builder.conjunction(conditions))
 
 
 def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:

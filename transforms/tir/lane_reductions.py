@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial, reduce
-
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -94,7 +92,7 @@ class LaneReduction:
     def _have_iterations(self, builder: TirBuilder) -> SSAValue:
         """Emits whether all loops around the update have iterations."""
         copies = [copy_out(extent, self.around, builder, {}) for extent in self._extents or ()]
-        return reduce(partial(builder.binary, "and"), [builder.binary("gt", extent, 0) for extent in copies])
+        return builder.conjunction([builder.binary("gt", extent, 0) for extent in copies])
 
     def _update(self, builder: TirBuilder) -> None:
         a = self._accumulator

@@ -172,10 +172,7 @@ def _guard_by_first_threads(
         )
     builder = TirBuilder(insertion_point_before(leaf), leaf.location)
     first = [builder.binary("eq", variable, 0) for variable in missing.values()]
-    condition = first[0]
-    for other in first[1:]:
-        condition = builder.binary("and", condition, other)
-    guard = builder.insert(IfOp(condition))
+    guard = builder.insert(IfOp(builder.conjunction(first)))
     ops = [op for op in expressions_before(leaf) if guard.is_before_in_block(op)] + [leaf]
     for op in ops:
         op.detach()

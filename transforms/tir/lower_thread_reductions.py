@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import reduce
 from math import prod
 from typing import TypeAlias
 
@@ -14,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.index import Analyzer, export
+from ...analysis.loop_accesses import constant_extent
 from ...analysis.names import block_name, buffer_name, fresh_block_name, fresh_buffer_name, loop_name
 from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import BLOCK_AXES, thread_axis_of
@@ -109,7 +109,7 @@ class _Lowering:
         self.reduction = reduction
         self.block = reduction.block
         self.accumulators = reduction.reducer.accumulators
-        self.count = prod(_extent(loop) for loop in reduction.threads)
+        self.count = prod(constant_extent(loop) for loop in reduction.threads)
 
     def write(self) -> None:
         plan = plan_result(self.reduction)
@@ -134,8 +134,8 @@ class _Lowering:
             kernel.body.block.add_op(op)
 
     def _allocate(self) -> None:
-        rows = [_extent(loop) for loop in self.reduction.rows]
-        teams = [_low(loop) + _extent(loop) for loop in self.reduction.team]
+        rows = [constant_extent(loop) for loop in self.reduction.rows]
+        teams = [_low(loop) + constant_extent(loop) for loop in self.reduction.team]
         builder, function = builder_before_expressions(self.reduction.outermost_loop), function_of(self.block)
 
         def allocate(buffer: SSAValue, what: str, shape: Sequence[int], scope: str) -> SSAValue:
@@ -166,7 +166,7 @@ class _Lowering:
         number: SSAValue | int = 0
         for loop in self.reduction.threads:
             variable = _iteration(loop, builder, known)
-            number = variable if number == 0 else builder.add(builder.mul(number, _extent(loop)), variable)
+            number = variable if number == 0 else builder.add(builder.mul(number, constant_extent(loop)), variable)
         assert isinstance(number, SSAValue)
         return number
 
@@ -182,7 +182,7 @@ class _Lowering:
         loops: list[ForOp] = []
         for loop in (*rows, *threads):
             thread = thread_axis_of(loop)
-            low, extent, type = _low(loop), _extent(loop), loop.variable.type
+            low, extent, type = _low(loop), constant_extent(loop), loop.variable.type
             kind = "serial" if thread is None else "thread_binding"
             loops.append(builder.insert(ForOp(loop_name(loop), low, extent, type, kind=kind, thread=thread)))
             known[loop.variable] = loops[-1].variable
@@ -260,8 +260,8 @@ class _Lowering:
         if alive % width:
             conditions.append(builder.binary("lt", builder.add(number, half), alive))
         if conditions:
-            condition = reduce(lambda a, b: builder.binary("and", a, b), conditions)
-            builder = TirBuilder(builder.insert(IfOp(condition)).then.block, builder.location)
+            branch = builder.insert(IfOp(builder.conjunction(conditions)))
+            builder = TirBuilder(branch.then.block, builder.location)
         values = self.reduction.reducer.combine(
             builder,
             [builder.load(part, self._private_index(builder, known)) for part in self.parts],
@@ -351,9 +351,3 @@ def _iteration(loop: ForOp, builder: TirBuilder, known: Values) -> SSAValue:
     """The index of the current iteration of a loop, from 0."""
     variable = known.get(loop.variable, loop.variable)
     return variable if _low(loop) == 0 else builder.sub(variable, _low(loop))
-
-
-def _extent(loop: ForOp) -> int:
-    extent = loop.mixed_bounds[1]
-    assert isinstance(extent, int)
-    return extent

@@ -120,8 +120,7 @@ class _Partition(KnownBranches):
             low, extent = (
                 self._bound(lin, builder, type) for lin in (part.low, self.analyzer.sub(part.high, part.low))
             )
-            copy = ForOp(loop.loop_var.data, low, extent, type, kind=loop.kind.data, annotations=loop.annotations)
-            copy.attributes = dict(loop.attributes)
+            copy = loop.without_statements(low, extent)
             copy.location = loop.location
             copy.body.detach_block(0)
             with self._facts(part.facts(loop)):

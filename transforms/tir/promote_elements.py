@@ -16,6 +16,7 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.loop_accesses import (
     are_apart,
+    contiguous_elements,
     is_allocation,
     is_certain,
     is_parameter,
@@ -39,7 +40,6 @@ from ...dialects.tir import (
     ReturnOp,
     StoreOp,
     TirBuilder,
-    constant_value,
 )
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.copying import copy_out
@@ -263,11 +263,10 @@ class _Promotion:
 
     def _place(self, loop: ForOp, access: Access) -> _Place | None:
         """The place of an access; None if a loop changes the indices, or if they are no range."""
-        indices, lanes = list(access.indices), None
-        if indices and isinstance(ramp := indices[-1].owner, RampOp) and constant_value(ramp.stride) == 1:
-            indices[-1], lanes = ramp.base, ramp.lanes
-        if any(isinstance(index.type, VectorType) for index in indices):
+        contiguous = contiguous_elements(access.indices)
+        if contiguous is None:
             return None
+        indices, lanes = contiguous
         mask = access.predicate
         if mask is not None and (lanes is None or not is_invariant(loop, mask)):
             return None

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr, VectorType
+from xdsl.dialects.builtin import ModuleOp, NoneAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin
-from ...analysis.loop_accesses import are_apart, is_allocation
+from ...analysis.loop_accesses import are_apart, constant_extent, contiguous_elements, is_allocation
 from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import LOCAL, memory_of
 from ...core.comparisons import predicate_of
@@ -31,7 +31,6 @@ from ...dialects.tir import (
     IfOp,
     IfThenElseOp,
     LoadOp,
-    RampOp,
     StoreOp,
     TirBuilder,
     YieldOp,
@@ -149,7 +148,7 @@ class _Tile:
     nest: the loops in `loop` around `store`.  axes: the loops of the nest that the indices of the elements depend on.
     lanes: the contiguous elements of a vector that `store` stores, None for one element.  rows: the unrolled axes whose
     comparisons depend on no other axis, each with its comparisons.  mask: the other comparisons.  init: a loop before
-    `loop` that stores `number` in the elements.
+    `loop` that stores a number in the elements, and the number.
     """
 
     loop: ForOp
@@ -159,8 +158,7 @@ class _Tile:
     lanes: int | None
     rows: Mapping[ForOp, Sequence[SSAValue]]
     mask: Sequence[SSAValue]
-    init: ForOp | None
-    number: SSAValue | None
+    init: tuple[ForOp, SSAValue] | None
 
     @staticmethod
     def of(loop: ForOp, noalias: bool) -> _Tile | None:
@@ -198,8 +196,8 @@ class _Tile:
             return None
         if not _is_safe(store.value, loop) or (not mask and is_allocation(memory_of(store.buffer))):
             return None
-        init, number = _init(loop, limits, store, place, axes, analyzer)
-        return _Tile(loop, nest, store, axes, place.lanes, rows, mask, init, number)
+        init = _init(loop, limits, store, place, axes, analyzer)
+        return _Tile(loop, nest, store, axes, place.lanes, rows, mask, init)
 
     @property
     def limits(self) -> list[SSAValue]:
@@ -211,61 +209,57 @@ class _Tile:
         """The size of the elements, in bytes."""
         size = element_byte_size(memref_type(self.store.buffer).element_type) * (self.lanes or 1)
         for axis in self.axes:
-            size *= _extent(axis)
+            size *= constant_extent(axis)
         return size
 
     def promote(self) -> None:
         """Replaces the loop by one with the elements in a local buffer."""
         builder = TirBuilder(InsertPoint.before(self.loop), self.loop.location)
         first: dict[SSAValue, SSAValue] = {}
-        for axis in self.axes:
+        for axis in self.axes if self.mask else ():
             first[axis.variable] = builder.const(0, axis.variable.type)
-        conditions = [copy_out(limit, self.loop, builder, dict(first)) for limit in self.mask]
+        conditions = self._mask(first, builder)
         extent = self.loop.mixed_bounds[1]
         if self.init is None and not isinstance(extent, int):
             conditions.append(builder.binary("gt", extent, 0))
         with _under(conditions, builder):
             self._emit_loop(builder)
-        for loop in filter(None, (self.init, self.loop)):
-            erase_statement(loop)
+        if self.init is not None:
+            erase_statement(self.init[0])
+        erase_statement(self.loop)
 
     def _emit_loop(self, builder: TirBuilder) -> None:
         """Emits the loop with the elements in a local buffer."""
         name, type = self.store.buffer.name_hint or "sum", memref_type(self.store.buffer).element_type
-        shape = [*map(_extent, self.axes), *([] if self.lanes is None else [self.lanes])]
+        shape = [*map(constant_extent, self.axes), *([] if self.lanes is None else [self.lanes])]
         local = builder.insert(AllocBufferOp(name, type, shape, space=StringAttr(LOCAL))).buffer
 
-        def begin(_: Known, indices: Sequence[SSAValue]) -> None:
-            assert self.init is not None
-            assert self.number is not None
-            builder.insert(StoreOp(copy_out(self.number, self.init, builder, {}), local, indices))
-
-        def load(known: Known, indices: Sequence[SSAValue]) -> None:
-            element = partial(builder.load, self.store.buffer)
-            value = self._under_mask(known, type, builder, lambda: element(self._indices(known, builder)))
+        def start(known: Known, indices: Sequence[SSAValue]) -> None:
+            if self.init is not None:
+                init, number = self.init
+                value = copy_out(number, init, builder, {})
+            else:
+                load = partial(builder.load, self.store.buffer)
+                value = self._under_mask(known, type, builder, lambda: load(self._indices(known, builder)))
             builder.insert(StoreOp(value, local, indices))
 
         def add(known: Known, indices: Sequence[SSAValue]) -> None:
-            values = dict(known)
+            values, masked = dict(known), self._masked
             for op in self._reads():
                 result = op.results[0]
                 if isinstance(op, LoadOp) and op.buffer is self.store.buffer:
                     values[result] = builder.load(local, indices)
-                elif depends_on(result, self._masked):
+                elif depends_on(result, masked):
                     copy = partial(copy_out, result, self.loop, builder, dict(values))
                     values[result] = self._under_mask(known, result.type, builder, copy)
             builder.insert(StoreOp(copy_out(self.store.value, self.loop, builder, values), local, indices))
 
         def save(known: Known, indices: Sequence[SSAValue]) -> None:
-            mask = [copy_out(limit, self.loop, builder, dict(known)) for limit in self.mask]
-            with _under(mask, builder):
+            with _under(self._mask(known, builder), builder):
                 builder.insert(StoreOp(builder.load(local, indices), self.store.buffer, self._indices(known, builder)))
 
-        if self.init is not None:
-            self._emit_nest(self.axes, {}, (), builder, begin, rows={})
-        else:
-            self._emit_nest(self.axes, {}, (), builder, load, rows=self.rows)
-        loop = builder.insert(_empty_copy(self.loop))
+        self._emit_nest(self.axes, {}, (), builder, start, rows={} if self.init is not None else self.rows)
+        loop = builder.insert(self.loop.without_statements(*self.loop.mixed_bounds))
         with builder.at(loop.body.block):
             self._emit_nest(self.nest, {self.loop.variable: loop.variable}, (), builder, add, rows=self.rows)
         self._emit_nest(self.axes, {}, (), builder, save, rows=self.rows)
@@ -290,7 +284,7 @@ class _Tile:
             emit(known, indices if self.lanes is None else [*indices, builder.ramp(0, 1, self.lanes)])
             return
         loop, *rest = loops
-        copy = builder.insert(_empty_copy(loop))
+        copy = builder.insert(loop.without_statements(*loop.mixed_bounds))
         known = {**known, loop.variable: copy.variable}
         with builder.at(copy.body.block):
             limits = [copy_out(limit, self.loop, builder, dict(known)) for limit in rows.get(loop, ())]
@@ -309,6 +303,10 @@ class _Tile:
         ops = (op for op in self.loop.walk() if isinstance(op, LoadOp | IfThenElseOp))
         return [op for op in ops if not isinstance(op.parent_op(), IfThenElseOp)]
 
+    def _mask(self, known: Known, builder: TirBuilder) -> list[SSAValue]:
+        """Emits the comparisons of the mask."""
+        return [copy_out(limit, self.loop, builder, dict(known)) for limit in self.mask]
+
     def _indices(self, known: Known, builder: TirBuilder) -> list[SSAValue]:
         """Emits the indices of an element in memory."""
         return [copy_out(index, self.loop, builder, dict(known)) for index in self.store.indices]
@@ -317,7 +315,7 @@ class _Tile:
         """Emits a value, 0 where the mask excludes the element."""
         if not self.mask:
             return emit()
-        mask = _all([copy_out(limit, self.loop, builder, dict(known)) for limit in self.mask], builder)
+        mask = builder.conjunction(self._mask(known, builder))
         return builder.if_then_else(mask, type, emit, lambda: builder.const(0, type))
 
 
@@ -328,14 +326,9 @@ def _under(conditions: Sequence[SSAValue], builder: TirBuilder) -> Generator[Non
     if not conditions:
         yield
         return
-    branch = builder.insert(IfOp(_all(conditions, builder)))
+    branch = builder.insert(IfOp(builder.conjunction(conditions)))
     with builder.at(branch.then.block):
         yield
-
-
-def _all(conditions: Sequence[SSAValue], builder: TirBuilder) -> SSAValue:
-    """Emits the conjunction of one or more conditions."""
-    return reduce(partial(builder.binary, "and"), conditions)
 
 
 def _statement(loop: ForOp) -> tuple[list[ForOp], list[SSAValue], StoreOp] | None:
@@ -361,12 +354,6 @@ def _statement(loop: ForOp) -> tuple[list[ForOp], list[SSAValue], StoreOp] | Non
                 block = branch.then.block
             case _:
                 return None
-
-
-def _extent(loop: ForOp) -> int:
-    extent = loop.mixed_bounds[1]
-    assert isinstance(extent, int)
-    return extent
 
 
 def _is_limit(condition: SSAValue, axes: Iterable[ForOp], analyzer: Analyzer) -> bool:
@@ -397,17 +384,16 @@ class _Place:
     @staticmethod
     def of(access: LoadOp | StoreOp, indices: Sequence[SSAValue], analyzer: Analyzer) -> _Place | None:
         """The elements of an access at some indices; None for a vector of others than contiguous elements."""
-        values, lanes = list(indices), None
-        if values and isinstance(ramp := values[-1].owner, RampOp) and constant_value(ramp.stride) == 1:
-            values[-1], lanes = ramp.base, ramp.lanes
-        if access.predicate is not None or any(isinstance(value.type, VectorType) for value in values):
+        contiguous = contiguous_elements(indices)
+        if access.predicate is not None or contiguous is None:
             return None
-        return _Place(tuple(map(analyzer.lin, values)), lanes)
+        first, lanes = contiguous
+        return _Place(tuple(map(analyzer.lin, first)), lanes)
 
     def is_separate(self, axes: Sequence[ForOp]) -> bool:
         """Whether each iteration of some axes accesses elements of its own."""
         leaves = [leaf for lin in self.indices for leaf in lin.leaves()]
-        extents = {axis.variable: _extent(axis) for axis in axes if _extent(axis) > 1}
+        extents = {axis.variable: constant_extent(axis) for axis in axes if constant_extent(axis) > 1}
         factors = [{each: abs(lin.terms[each]) for each in extents if each in lin.terms} for lin in self.indices]
         if any(leaves.count(each) != 1 or not any(each in index for index in factors) for each in extents):
             return False
@@ -447,30 +433,30 @@ def _init(
     place: _Place,
     axes: Sequence[ForOp],
     analyzer: Analyzer,
-) -> tuple[ForOp, SSAValue] | tuple[None, None]:
+) -> tuple[ForOp, SSAValue] | None:
     """The loop directly before a loop that stores a number in the elements of its tile, and the number."""
     init = loop.prev_op
     while init is not None and is_pure_expression(init):
         init = init.prev_op
-    if not isinstance(init, ForOp) or init.mixed_bounds != (0, _extent(axes[0]), 1):
-        return None, None
+    if not isinstance(init, ForOp) or init.mixed_bounds != (0, constant_extent(axes[0]), 1):
+        return None
     found = _statement(init)
     if found is None:
-        return None, None
+        return None
     nest, conditions, first = found
     loops = [init, *nest]
     if constant_value(first.value) is None or first.buffer is not store.buffer:
-        return None, None
+        return None
     if [each.mixed_bounds for each in loops] != [axis.mixed_bounds for axis in axes]:
-        return None, None
+        return None
     builder = TirBuilder(Block())
     known: dict[SSAValue, SSAValue] = {each.variable: axis.variable for each, axis in zip(loops, axes, strict=True)}
     copies = [copy_out(index, init, builder, dict(known)) for index in first.indices]
     compared = [copy_out(condition, init, builder, dict(known)) for condition in conditions]
     if _Place.of(first, copies, analyzer) != place:
-        return None, None
+        return None
     if {_key(each, analyzer) for each in compared} != {_key(each, analyzer) for each in limits}:
-        return None, None
+        return None
     return init, first.value
 
 
@@ -480,12 +466,3 @@ def _key(condition: SSAValue, analyzer: Analyzer) -> Hashable:
     if not isinstance(compare, arith.CmpiOp):
         return condition
     return predicate_of(compare), analyzer.lin(compare.lhs), analyzer.lin(compare.rhs)
-
-
-def _empty_copy(loop: ForOp) -> ForOp:
-    """A copy of a loop without its statements."""
-    low, extent, step = loop.mixed_bounds
-    name, type, annotations = loop.loop_var.data, loop.variable.type, loop.annotations
-    copy = ForOp(name, low, extent, type, kind=loop.kind.data, step=step, annotations=annotations)
-    copy.attributes = dict(loop.attributes)
-    return copy

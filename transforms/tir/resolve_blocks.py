@@ -136,11 +136,8 @@ def _resolve_init(init: InitOp, axes: list[Axis]) -> None:
         _inline_before(body, init)
     else:
         builder = TirBuilder(InsertPoint.before(init), init.location)
-        condition = starts[0]
-        for start in starts[1:]:
-            condition = builder.binary("and", condition, start)
         then = Region(Block())
-        builder.insert(IfOp(condition, then))
+        builder.insert(IfOp(builder.conjunction(starts), then))
         _move_all(body, then.block)
     init.detach()
     init.erase()

@@ -197,12 +197,7 @@ class _Chunks:
 
     def emit_loop(self) -> ForOp:
         """Emits a loop without a body over the first iterations of whole chunks."""
-        loop = ForOp(
-            self._loop.loop_var.data, self._low, self._whole, self._loop.variable.type, step=self._stride,
-            annotations=self._loop.annotations,
-        )  # fmt: skip
-        loop.attributes = dict(self._loop.attributes)
-        return self._builder.insert(loop)
+        return self._builder.insert(self._loop.without_statements(self._low, self._whole, self._stride, kind="serial"))
 
     def emit_rest(self, vectorizer: _Vectorizer, masks: bool) -> str:
         """Emits the iterations after the whole chunks. Returns their form in words. masks: whether they may be the
@@ -492,16 +487,7 @@ class _Vectorizer:
             raise NotVectorizable("it contains a loop over threads")
         bounds: list[Mixed] = [b if isinstance(b, int) else self.lanes.uniform(b) for b in op.mixed_bounds]
         low, extent, step = bounds
-        loop = ForOp(
-            op.loop_var.data,
-            low,
-            extent,
-            op.variable.type,
-            kind=op.kind.data,
-            step=step,
-            annotations=op.annotations,
-        )
-        loop.attributes = dict(op.attributes)
+        loop = op.without_statements(low, extent, step)
         self.lanes.define(op.variable, self.builder.insert(loop).variable)
         self._body(op.body.block, loop.body.block)
 

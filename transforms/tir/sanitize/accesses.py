@@ -27,7 +27,7 @@ from ....dialects.tir import (
     TirBuilder,
 )
 from .arithmetic import lane_of
-from .checks import INT64, Checks, conjunction, describe, integer_dtype, spell_name
+from .checks import INT64, Checks, describe, integer_dtype, spell_name
 from .memories import Positions, byte_size_of
 from .shadows import Shadows
 
@@ -204,7 +204,7 @@ class Accesses:
         if halves:
             (offset, extent, total), values = describe([op.offset, op.extent, memory.size])
             text = f"{extent} elements of {size} bytes from element {offset} leave the memory, which has {total} bytes"
-            self.checks.require(builder, op, conjunction(builder, halves), text, values)
+            self.checks.require(builder, op, builder.conjunction(halves), text, values)
 
 
 def _lane_index(builder: TirBuilder, indices: SSAValue, lane: int) -> SSAValue:

@@ -29,7 +29,7 @@ from ....dialects.tir import (
     constant_value,
 )
 from ....dialects.tir.tree import is_pure_expression
-from .checks import INT64, Checks, conjunction, describe, integer_dtype, wide
+from .checks import INT64, Checks, describe, integer_dtype, wide
 
 # Divisions and shifts
 
@@ -56,7 +56,7 @@ def check_shift(checks: Checks, op: Operation) -> None:
     if high >= dtype.bits:
         halves.append(builder.binary("lt", amount, builder.const(dtype.bits, dtype)))
     if halves:
-        condition = conjunction(builder, [_all_lanes(builder, half) for half in halves])
+        condition = builder.conjunction([_all_lanes(builder, half) for half in halves])
         checks.require(builder, op, condition, "shift amount out of range")
 
 
@@ -72,7 +72,7 @@ def _bounds(checks: Checks, value: SSAValue) -> tuple[int, int]:
 
 def _all_lanes(builder: TirBuilder, condition: SSAValue) -> SSAValue:
     """Whether a condition holds in all lanes."""
-    return conjunction(builder, [lane_of(builder, condition, n) for n in range(dtype_of(condition.type).lanes)])
+    return builder.conjunction([lane_of(builder, condition, n) for n in range(dtype_of(condition.type).lanes)])
 
 
 def lane_of(builder: TirBuilder, value: SSAValue, lane: int) -> SSAValue:
@@ -164,7 +164,7 @@ def _fits_wide(builder: TirBuilder, name: str, op: Operation, dtype: DType) -> S
         builder.binary("ge", exact, builder.const(low, INT64)),
         builder.binary("le", exact, builder.const(high, INT64)),
     ]
-    return conjunction(builder, ends)
+    return builder.conjunction(ends)
 
 
 def _sum_fits(builder: TirBuilder, op: Operation) -> SSAValue:

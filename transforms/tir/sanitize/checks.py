@@ -50,7 +50,7 @@ class Checks:
             for name, bound in (("ge", low), ("lt", end))
             if not self.analyzer.is_provably(name, exact, self.analyzer.exact(bound))
         ]
-        return None if not halves else conjunction(builder, halves)
+        return None if not halves else builder.conjunction(halves)
 
 
 def _comparable(builder: TirBuilder, value: SSAValue, bound: Mixed) -> tuple[SSAValue, Operand]:
@@ -65,14 +65,6 @@ def _comparable(builder: TirBuilder, value: SSAValue, bound: Mixed) -> tuple[SSA
 def wide(builder: TirBuilder, value: Mixed) -> SSAValue:
     """An integer in 64 bits."""
     return builder.const(value, INT64) if isinstance(value, int) else builder.cast(value, INT64)
-
-
-def conjunction(builder: TirBuilder, conditions: Sequence[SSAValue]) -> SSAValue:
-    """The conjunction of scalar conditions, all of which are evaluated."""
-    result = conditions[0]
-    for condition in conditions[1:]:
-        result = builder.binary("and", result, condition)
-    return result
 
 
 def describe(numbers: Sequence[Mixed]) -> tuple[list[str], list[SSAValue]]:

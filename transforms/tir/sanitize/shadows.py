@@ -47,7 +47,6 @@ from ....dialects.tir import (
     TirBuilder,
 )
 from ....dialects.tir.tree import is_expression_op
-from .checks import conjunction
 from .memories import Positions, byte_size_of
 
 _VIEWS = (MatchRegionOp, DeclBufferOp, BufferDataOp, AddressOfOp, AccessPtrOp, LetOp)
@@ -90,7 +89,7 @@ class Shadows:
         """Whether all bytes of an element were written; None for a buffer without shadow."""
         cells = [builder.load(*cell) for cell in self._cells(builder, buffer, indices)]
         self.own.update(cell.owner for cell in cells if isinstance(cell.owner, Operation))
-        return conjunction(builder, cells) if cells else None
+        return builder.conjunction(cells) if cells else None
 
     def _cells(
         self, builder: TirBuilder, buffer: SSAValue, indices: Sequence[SSAValue]
