@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from math import gcd, prod
 from typing import Any, ClassVar
@@ -44,13 +44,15 @@ class _Along:
 
 
 def _along(
-    axis: int, extent: Extent, size: int, step: int, far: int, around: tuple[int, int], ceil_mode: bool
+    axis: int, extent: Extent, size: int, step: int, far: int, around: tuple[int, int], ceil_mode: bool, skip: bool
 ) -> _Along:
-    """The windows along a dimension of an extent."""
+    """The windows along a dimension of an extent. skip: whether no window begins in the trailing padding."""
     count = window_count(extent, size, step, far, around, ceil_mode)
     if not ceil_mode:
         return _Along(axis, size, step, far, *around, count, 0)
-    if (count - 1) * step >= extent + around[0]:  # no window begins in the trailing padding
+    if known_extent(extent) is None:
+        return _Along(axis, size, step, far, *around, count, step - 1)
+    if skip and (count - 1) * step >= extent + around[0]:
         count -= 1
     over = max((count - 1) * step + (size - 1) * far + 1 - (extent + sum(around)), 0)
     return _Along(axis, size, step, far, *around, count, over)
@@ -60,7 +62,8 @@ def _along(
 class _Pool(ImageOperator):
     """pool_size, strides, dilation: of the windows, a number, or one for each of {rank} dimensions.  padding:
     around the image, one number, one for each dimension, or the numbers before and then after each dimension.  layout:
-    the order of the axes.  ceil_mode: whether windows that begin before the end may extend past the end."""
+    the order of the axes.  ceil_mode: whether the last window may extend past the padding.  skip_padding: whether a last
+    window of `ceil_mode` that begins in the trailing padding is left out, as in ONNX and PyTorch."""
 
     pool_size: Window = 1
     strides: Window = 1
@@ -68,6 +71,7 @@ class _Pool(ImageOperator):
     padding: Window = 0
     layout: str = "NC{image}"
     ceil_mode: bool = False
+    skip_padding: bool = field(default=False, kw_only=True)
 
     def windows(self, shape: Sequence[Extent]) -> list[_Along]:
         """The windows of an image, in the order of its dimensions."""
@@ -77,10 +81,10 @@ class _Pool(ImageOperator):
         windows: list[_Along] = []
         for axis, size, step, dilated, pair in zip(axes, sizes, steps, far, around, strict=True):
             known = known_extent(shape[axis])
-            if self.ceil_mode and known is None:
-                raise TeError(f"{self.name}: ceil_mode of an image of shape {list(shape)}, which is not known")
+            if self.ceil_mode and self.skip_padding and known is None:
+                raise TeError(f"{self.name}: skip_padding of an image of shape {list(shape)}, which is not known")
             extent = shape[axis] if known is None else known
-            windows.append(_along(axis, extent, size, step, dilated, pair, self.ceil_mode))
+            windows.append(_along(axis, extent, size, step, dilated, pair, self.ceil_mode, self.skip_padding))
         if any((count := known_extent(along.count)) is not None and count < 1 for along in windows):
             raise TeError(f"{self.name}: a window of {sizes}, dilated {far}, is larger than the image {list(shape)}")
         return windows
@@ -205,6 +209,9 @@ class _MaxPoolWithPlaces(_Pool):
         image, last = [data.shape[axis] for axis in axes], range(-self.rank, 0)
         values, positions = (_empty_result(data, windows, dtype) for dtype in (data.dtype.name, "int32"))
         for target, inside, _ in _windows_in_numpy(data.shape, windows):
+            if not all(inside):
+                values[target], positions[target] = value_bounds(dtype_of_numpy(data.dtype))[0], 2**31 - 1
+                continue
             elements = np.moveaxis(_elements(data, windows, inside), axes, last)
             flat = elements.reshape(*elements.shape[: -self.rank], -1)
             own = np.ravel_multi_index(np.meshgrid(*inside, indexing="ij"), image).ravel()

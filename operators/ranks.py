@@ -75,8 +75,10 @@ def for_rank(rank: int, name: str, pattern: Pattern, definition: Any) -> Any:
 
 
 def _attributes(definition: type[ImageOperator]) -> list[Field[Any]]:
+    """The attributes in the order of the operator's parameters: fields for keywords only are last."""
     common = {each.name for each in fields(ImageOperator)}
-    return [each for each in fields(definition) if each.name not in common]
+    own = [each for each in fields(definition) if each.name not in common]
+    return sorted(own, key=lambda each: each.kw_only)
 
 
 def _signature(definition: Any, rank: int) -> inspect.Signature:

@@ -86,8 +86,8 @@ for _rank in (1, 2, 3):
         "strides padding output_padding dilation groups data_layout kernel_layout out_layout out_dtype",
     )
     _pool = "pool_size strides padding dilation ceil_mode"
-    _add(f"nn.max_pool{_rank}d", f"nn.max_pool{_rank}d", "data", f"{_pool} layout")
-    _add(f"nn.avg_pool{_rank}d", f"nn.avg_pool{_rank}d", "data", f"{_pool} count_include_pad layout")
+    _add(f"nn.max_pool{_rank}d", f"nn.max_pool{_rank}d", "data", f"{_pool} layout skip_padding")
+    _add(f"nn.avg_pool{_rank}d", f"nn.avg_pool{_rank}d", "data", f"{_pool} count_include_pad layout skip_padding")
     _add(f"nn.adaptive_avg_pool{_rank}d", f"nn.adaptive_avg_pool{_rank}d", "data", "output_size layout")
 
 _add("nn.gelu", "nn.gelu", "data")

@@ -177,6 +177,7 @@ def _pool_attributes(call: Call, x: ModelTensor, rank: int) -> dict[str, Any]:
         "dilation": windows.dilations,
         "padding": windows.flat_pads,
         "ceil_mode": call.integer("ceil_mode") == 1 and _auto_pad(call) == "NOTSET",
+        "skip_padding": call.integer("ceil_mode") == 1,
     }
 
 

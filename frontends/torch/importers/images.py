@@ -67,6 +67,7 @@ def pool_attributes(call: Call, rank: int) -> dict[str, Any]:
         "dilation": call.window("dilation", rank, 1),
         "padding": call.window("padding", rank, 0) * 2,
         "ceil_mode": bool(call.get("ceil_mode")),
+        "skip_padding": bool(call.get("ceil_mode")),
     }
 
 

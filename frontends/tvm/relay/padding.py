@@ -39,6 +39,8 @@ class _Folding(ExprMutator):
         total = [width[side] + pair[side] for side in (0, 1) for width, pair in zip(inner, own, strict=True)]
         if "max_pool" in call.op.name and not _reaches_image(call, total):
             return new
+        if "_pool" in call.op.name and call.attrs.skip_padding:  # pyright: ignore[reportAttributeAccessIssue]
+            return new
         changes: dict[str, Any] = {"padding": total}
         if "avg_pool" in call.op.name:
             if not call.attrs.count_include_pad and any(any(pair) for pair in own):  # pyright: ignore[reportAttributeAccessIssue]
@@ -51,8 +53,10 @@ def _reaches_image(pool: Call, padding: list[int]) -> bool:
     """Whether each window of a maximum has an element of the image: the least number is not minus infinity."""
     attrs: Any = pool.attrs
     rank = len(padding) // 2
-    taps, far = ([each] * rank if isinstance(each, int) else each for each in (attrs.pool_size, attrs.dilation))
-    return all(width <= (taps[n % rank] - 1) * far[n % rank] for n, width in enumerate(padding))
+    numbers = (attrs.pool_size, attrs.dilation, attrs.strides)
+    taps, far, steps = ([each] * rank if isinstance(each, int) else each for each in numbers)
+    over = [0] * rank + [step - 1 if attrs.ceil_mode else 0 for step in steps]
+    return all(width + over[n] <= (taps[n % rank] - 1) * far[n % rank] for n, width in enumerate(padding))
 
 
 def _value_of(call: Call) -> float | None:

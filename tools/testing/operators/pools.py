@@ -29,7 +29,7 @@ def pools(draw: Draw, rank: int, mean: bool) -> Sample:
         "dilation": far,
         "padding": any_padding(draw, rank, min(sizes) // 2),
     }
-    attributes |= {"layout": layout, "ceil_mode": draw(st.booleans())}
+    attributes |= {"layout": layout, "ceil_mode": draw(st.booleans()), "skip_padding": draw(st.booleans())}
     if mean:
         attributes["count_include_pad"] = draw(st.booleans())
     elif draw(st.booleans()):
