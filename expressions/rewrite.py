@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .axes import IterVar
+from .axes import IterVar, Range
 from .expr import PrimExpr, Var
 from .tensor import ProducerLoad, Reduce, Tensor, reductions
 
@@ -44,10 +44,18 @@ class ExpressionRewriter:
         first = body[0]
         if not isinstance(first, Reduce):
             return self.exprs(body)
-        along = first.axis if axes is None else axes
+        along = [self.axis(axis) for axis in first.axis] if axes is None else axes
         return reductions(
             first.combiner, self.exprs(first.source), along, self.expr(first.condition), self.exprs(first.init)
         )
+
+    def axis(self, axis: IterVar) -> IterVar:
+        """The axis with the bounds of its domain rewritten, or `axis` itself if they are unchanged."""
+        assert axis.dom is not None
+        low, extent = self.exprs([axis.dom.min, axis.dom.extent])
+        if low is axis.dom.min and extent is axis.dom.extent:
+            return axis
+        return IterVar(Range(low, extent), axis.var, axis.kind, axis.thread_tag)
 
     def rebuild(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
         """The replacement of `expr`: a copy with other operands, or `expr` itself if all operands are unchanged."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -102,7 +102,25 @@ class ComputeOp(Operation):
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        return list(dict.fromkeys(load.producer for load in tensor_loads(self.body)))
+        return list(dict.fromkeys(load.producer for load in tensor_loads([*self._bounds, *self.body])))
+
+    @property
+    def _bounds(self) -> list[PrimExpr]:
+        """The bounds of the reduction axes that are no numbers."""
+        doms = [axis.dom for axis in self.reduce_axis if axis.dom is not None]
+        return [bound for dom in doms for bound in (dom.min, dom.extent) if not isinstance(bound, IntImm)]
+
+    @cached_property
+    def is_ragged(self) -> bool:
+        """Whether the bounds of a reduction axis depend on the other axes or on elements of tensors."""
+        own = {axis.var for axis in (*self.axis, *self.reduce_axis)}
+        todo = self._bounds
+        while todo:
+            top = todo.pop()
+            if top in own or isinstance(top, ProducerLoad):
+                return True
+            todo += top.children
+        return False
 
 
 def tensor_loads(body: Iterable[PrimExpr]) -> list[ProducerLoad]:

@@ -20,6 +20,7 @@ from .extern import ExternOp
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
 from .write_expressions import ExpressionEmitter
+from .write_ragged import write_ragged
 from .write_statements import StatementEmitter
 
 
@@ -56,7 +57,9 @@ class TeFuncEmitter:
             if isinstance(op, PlaceholderOp):
                 self._placeholder(op)
         for op in operations:
-            if isinstance(op, ComputeOp):
+            if isinstance(op, ComputeOp) and op.is_ragged:
+                self._ragged(op)
+            elif isinstance(op, ComputeOp):
                 self._compute(op, self.builder)
             elif isinstance(op, ScanOp):
                 self._scan(op)
@@ -117,6 +120,9 @@ class TeFuncEmitter:
             self.tensors[op.output(n)] = result
 
     def _scan(self, op: ScanOp) -> None:
+        for step in op.steps:
+            if step.is_ragged:
+                raise TeError(f"scan {op.name}: the bounds of a reduction of {step.name} are computed, expected sizes")
         self.builder.location = op.location
         shapes = [[self.writer.number(extent) for extent in state.shape] for state in op.state]
         dims = [extent for shape in shapes for extent in shape if not isinstance(extent, int)]
@@ -159,6 +165,26 @@ class TeFuncEmitter:
         inputs = [self.tensors[tensor] for tensor in op.inputs]
         extern = te.ExternOp(op.name, inputs, dims, Region(body), tag=op.tag, annotations=self._annotations(op))
         for n, result in enumerate(self.builder.insert(extern).tensors):
+            self.tensors[op.output(n)] = result
+
+    def _ragged(self, op: ComputeOp) -> None:
+        """Emits a reduction along axes whose bounds are computed: a block of the other axes, with loops in it."""
+        self.builder.location = op.location
+        shape, inputs = [self.writer.number(extent) for extent in op.shape], op.input_tensors
+        tensors = [self.tensors[tensor] for tensor in inputs]
+        kinds = [mlir_type(dtype) for dtype in op.dtypes]
+        read = [te.tensor_type_of(each) for each in tensors]
+        sizes = [[self.writer.number(extent) for extent in tensor.shape] for tensor in inputs]
+        given = [buffer_type(type.element_type, size) for type, size in zip(read, sizes, strict=True)]
+        body = Block(arg_types=[*given, *(buffer_type(kind, shape) for kind in kinds)])
+        for buffer, tensor in zip(body.args, [*inputs, *(op.output(n) for n in range(op.num_outputs))], strict=True):
+            set_name_hint(buffer, tensor.name)
+        results = body.args[len(inputs) :]
+        memory = dict(zip(inputs, body.args, strict=False))
+        write_ragged(TirBuilder(body, op.location), op, self.writer.known, memory, results, self._annotations(op))
+        dims = [extent for _ in kinds for extent in shape if not isinstance(extent, int)]
+        extern = self.builder.insert(te.ExternOp(op.name, tensors, dims, Region(body), tag=op.tag))
+        for n, result in enumerate(extern.tensors):
             self.tensors[op.output(n)] = result
 
     def _annotations(self, op: ComputeOp | ScanOp | ExternOp) -> dict[str, Attribute]:

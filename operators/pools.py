@@ -62,8 +62,8 @@ def _along(
 class _Pool(ImageOperator):
     """pool_size, strides, dilation: of the windows, a number, or one for each of {rank} dimensions.  padding:
     around the image, one number, one for each dimension, or the numbers before and then after each dimension.  layout:
-    the order of the axes.  ceil_mode: whether the last window may extend past the padding.  skip_padding: whether a last
-    window of `ceil_mode` that begins in the trailing padding is left out, as in ONNX and PyTorch."""
+    the order of the axes.  ceil_mode: whether the last window may extend past the padding.  skip_padding: whether a
+    last window of `ceil_mode` that begins in the trailing padding is left out, as in ONNX and PyTorch."""
 
     pool_size: Window = 1
     strides: Window = 1

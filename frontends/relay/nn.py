@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...core.errors import UnsupportedError
+from ...core.errors import OptionError, UnsupportedError
 from ...operators.windows import SPATIAL, Window
 from .expr import Call, Expr, call
-from .operators import bind_operator_arguments, constant_number, operator_function, relay_function
+from .operators import bind_operator_arguments, call_operator, constant_number, operator_function, relay_function
 
 batch_flatten = operator_function("nn.batch_flatten")
 batch_to_space_nd = operator_function("nn.batch_to_space_nd")
@@ -53,6 +53,7 @@ selu = operator_function("nn.selu")
 silu = operator_function("nn.silu")
 softmax = operator_function("nn.softmax")
 softplus = operator_function("nn.softplus")
+sparse_conv2d = operator_function("nn.sparse_conv2d")
 space_to_batch_nd = operator_function("nn.space_to_batch_nd")
 space_to_depth = operator_function("nn.space_to_depth")
 upsampling = operator_function("nn.upsampling")
@@ -191,6 +192,39 @@ def _transposed_convolution(rank: int) -> Callable[..., Expr]:
 conv1d_transpose = _transposed_convolution(1)
 conv2d_transpose = _transposed_convolution(2)
 conv3d_transpose = _transposed_convolution(3)
+
+
+# Sparse matrices
+
+
+def _parts(matrix: Any, name: str) -> list[Any]:
+    """The elements or blocks, the columns and the rows of a sparse matrix: a sequence of three, or its attributes.
+    OptionError for another value.
+    """
+    found = [getattr(matrix, each, None) for each in ("data", "indices", "indptr")]
+    parts: list[Any] = found if None not in found else list(matrix) if isinstance(matrix, tuple | list) else []
+    if len(parts) != 3:
+        raise OptionError(f"{name}: {matrix!r}, expected the data, the indices and the indptr of a sparse matrix")
+    return parts
+
+
+@relay_function("nn.sparse_dense", "sparse_mat")
+def sparse_dense(dense_mat: Expr, sparse_mat: Any, sparse_lhs: bool = False) -> Expr:
+    """The product of a dense matrix and the transpose of a sparse one. sparse_mat: its parts in CSR or BSR, a tuple or
+    attributes: data, indices, indptr.  sparse_lhs: as of the operator."""
+    return call("nn.sparse_dense", dense_mat, *_parts(sparse_mat, "nn.sparse_dense"), sparse_lhs=sparse_lhs)
+
+
+@relay_function("nn.sparse_add", "sparse_mat")
+def sparse_add(dense_mat: Expr, sparse_mat: Any) -> Expr:
+    """The sum of a dense matrix and a sparse one. sparse_mat: its parts in CSR, as of `sparse_dense`."""
+    return call("nn.sparse_add", dense_mat, *_parts(sparse_mat, "nn.sparse_add"))
+
+
+@relay_function("nn.sparse_transpose", "x")
+def sparse_transpose(x: Any) -> Any:
+    """The parts of the transpose of a square matrix in CSR. x: its parts, as of `sparse_dense`."""
+    return call_operator("nn.sparse_transpose", *_parts(x, "nn.sparse_transpose"))
 
 
 # Losses

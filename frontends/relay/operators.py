@@ -28,6 +28,7 @@ _COUNTS: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "split": _sections,
     "nn.batch_norm": lambda attributes: 3,
     **{f"nn.max_pool{rank}d_with_places": lambda attributes: 2 for rank in (1, 2, 3)},
+    "nn.sparse_transpose": lambda attributes: 3,
     "topk": lambda attributes: 2 if attributes.get("ret_type", "both") == "both" else 1,
 }
 """The number of results of each operator with several, given its attributes."""

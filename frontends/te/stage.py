@@ -134,10 +134,12 @@ class Stage:
 
     @property
     def axes(self) -> list[IterVar]:
-        """The axes that are loops of this stage: those of its operation, in a scan without the time."""
+        """The axes that are loops of this stage: those of its operation, in a scan without the time. Loops along axes
+        whose bounds are computed are inside of the block, and not among them."""
         if not isinstance(self.op, ComputeOp):
             return []
-        return [*self.op.axis[0 if self.scan is None else 1 :], *self.op.reduce_axis]
+        reduced = () if self.op.is_ragged else self.op.reduce_axis
+        return [*self.op.axis[0 if self.scan is None else 1 :], *reduced]
 
     @property
     def name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from ...expressions.axes import IterVar, Range
 from ...expressions.expr import And, IfThenElse, IntImm, PrimExpr, Var
@@ -23,13 +24,20 @@ def substitute_inputs(op: Operation, tensors: TensorMap) -> Operation:
     """The operation with each tensor that it reads replaced by its image under `tensors`."""
     match op:
         case ComputeOp():
-            return replace(op, body=Substitution({}, tensors).body(op.body))
+            return _with_body(op, Substitution({}, tensors))
         case ExternOp():
             return replace(op, inputs=tuple(map(tensors, op.inputs)))
         case ScanOp():
             return _scan_through(op, tensors)
         case _:
             return op
+
+
+def _with_body(op: ComputeOp, change: Substitution, **fields: Any) -> ComputeOp:
+    """The operation with its body and the bounds of its reduction rewritten, and with other fields."""
+    body = change.body(op.body)
+    first = body[0]
+    return replace(op, body=body, reduce_axis=first.axis if isinstance(first, Reduce) else (), **fields)
 
 
 def _scan_through(op: ScanOp, tensors: TensorMap) -> ScanOp:
@@ -79,7 +87,7 @@ def split_cache_write(op: ComputeOp, name: str) -> tuple[ComputeOp, ComputeOp]:
     """An operation split in two: a cache called `name`, computed along axes called `i.c`, and a copy from the cache."""
     axes = tuple(IterVar(axis.dom, Var(f"{axis.var.name}.c", axis.var.dtype), axis.kind) for axis in op.axis)
     variables = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
-    cache = replace(op, name=name, axis=axes, body=Substitution(variables).body(op.body))
+    cache = _with_body(op, Substitution(variables), name=name, axis=axes)
     indices = [axis.var for axis in op.axis]
     copy = replace(op, reduce_axis=(), body=tuple(tensor(*indices) for tensor in outputs(cache)))
     return cache, copy

@@ -90,7 +90,6 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.contrib.cuda_graph": "relay.build, whose graphs start their kernels without gaps",
     "tvm.utils": "tvm.contrib.debugger.debug_executor measures kernels",
     "tvm._ffi.libinfo": "there is no library of TVM, the compiler is a package of Python",
-    "tvm.topi.sparse": "matrices are dense",
     "tvm.contrib.cublas": "relay.build with the target `cuda -libs=cublas`",
     "tvm.contrib.cudnn": "relay.build with the target `cuda -libs=cudnn`",
     "tvm.contrib.ndk": "programs run on this machine",

@@ -88,7 +88,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     },
     "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction"), "tvm.topi"),
     "tvm.topi.generic": dict.fromkeys(("conv2d", "image", "injective", "nn", "search", "sort"), "tvm.topi.generic"),
-    "tvm.topi.nn": {"util": "tvm.topi.utils", "utils": "tvm.topi.utils"},
+    "tvm.topi.nn": {"sparse": "tvm.topi.nn", "util": "tvm.topi.utils", "utils": "tvm.topi.utils"},
 }
 """The module that has the names, by module and submodule of TVM. Submodules with the names of functions,
 `topi.nn.conv2d`, are absent."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -47,7 +47,8 @@ class ConvertTeToTirPass(ModulePass):
     block that stores the init values. The tensors of a `te.compute` with several results are blocks of one nest without
     a reduction, and one block with a reduction. A `te.scan` is a loop over time around the nests of its body, whose
     blocks have the time as an axis of kind scan; the first rows are computed in the buffer of the result, or copied to
-    it. A `te.extern` is a block without axes. Names are the names of the tensors and axes, made unique.
+    it. A `te.extern` is a block without axes, unless it has blocks of its own. Names are the names of the tensors and
+    axes, made unique.
 
     Before
         %B = te.compute "B" (spatial "i" %i : i32 in [0 +: 8]) : tensor<8xf32> {
@@ -303,18 +304,27 @@ class _Converter:
 
     def _extern(self, op: te.ExternOp) -> None:
         self.builder.location = op.location
+        blocks = list(find_ops(op.body, BlockOp))
+        target = self.builder.point.block if blocks else self._whole_block(op).body.block
+        assert target is not None
+        for block in blocks:
+            block.block_name = StringAttr(fresh_name(block.block_name.data, self.block_names))
+        for buffer, tensor in zip(op.buffers, [*op.inputs, *op.tensors], strict=True):
+            buffer.name_hint = None  # else the memory would inherit the hint
+            buffer.replace_all_uses_with(self.buffers[tensor])
+        for inner in list(op.body.block.ops):
+            inner.detach()
+            target.add_op(inner)
+
+    def _whole_block(self, op: te.ExternOp) -> BlockOp:
+        """A block without axes that accesses all elements of the operands and results."""
         name = fresh_name(op.op_name.data.replace(".", "_"), self.block_names)
         block = self.builder.insert(BlockOp(name, annotations=op.annotations))
         builder = TirBuilder(block.body.block, op.location)
         for kind, tensors in (("reads", dict.fromkeys(op.inputs)), ("writes", op.tensors)):
             for tensor in tensors:
                 builder.insert(AccessOp(kind, self.buffers[tensor], [(0, extent) for extent in _shape(tensor)]))
-        for buffer, tensor in zip(op.buffers, [*op.inputs, *op.tensors], strict=True):
-            buffer.name_hint = None  # else the memory would inherit the hint
-            buffer.replace_all_uses_with(self.buffers[tensor])
-        for inner in list(op.body.block.ops):
-            inner.detach()
-            block.body.block.add_op(inner)
+        return block
 
     def _inline(
         self, builder: TirBuilder, region: Region, arguments: Sequence[SSAValue]

@@ -16,6 +16,7 @@ from . import (
     relay_integration,
     search_policy,
     search_task,
+    sparse_inputs,
     task_scheduler,
     workload_registry,
 )
@@ -48,5 +49,5 @@ __all__ = [
     "cost_model", "create_task", "dispatcher", "extract_tasks", "is_auto_scheduler_enabled", "load_best",
     "load_best_record", "load_records", "make_workload_key", "measure", "measure_record",
     "register_task_input_check_func", "register_workload", "relay_integration", "save_records", "search_policy",
-    "search_task", "task_scheduler", "workload_registry",
+    "search_task", "sparse_inputs", "task_scheduler", "workload_registry",
 ]  # fmt: skip

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ....core.errors import UnsupportedError
 from ..absent import report_absent
 from .compute_dag import State
 from .cost_model import RandomModel
@@ -29,15 +29,12 @@ class PreloadMeasuredStates(SearchCallback):
 
 
 class PreloadCustomSketchRule(SearchCallback):
-    """A rule of users: UnsupportedError, expected a schedule of tensors (`te.create_schedule`)."""
+    """A rule of users for sketches, of which a search has none: a policy warns that it does not apply the rule."""
 
     PASS, APPLY, APPLY_AND_SKIP_REST = range(3)
 
     def __init__(self, meet_condition_func: Any, apply_func: Any, rule_name: str = "CustomSketchRule"):
-        raise UnsupportedError(
-            f"sketch rule {rule_name}: schedules are default schedules, expected te.create_schedule, or a template of "
-            "tvm.autotvm"
-        )
+        self.rule_name = rule_name
 
 
 class SearchPolicy:
@@ -50,6 +47,9 @@ class SearchPolicy:
         self.search_task = task
         self.result: MeasureResult | None = None
         for callback in init_search_callbacks or ():
+            if isinstance(callback, PreloadCustomSketchRule):
+                reason = "the schedule is the default schedule; te.create_schedule and tvm.autotvm take others"
+                warnings.warn(f"sketch rule {callback.rule_name} is not applied: {reason}", stacklevel=3)
             if isinstance(callback, PreloadMeasuredStates):
                 for inp, result in callback.records:
                     if inp.task.workload_key == task.workload_key and inp.state == State() and result.error_no == 0:

@@ -106,7 +106,7 @@ from ....operators.transform import (
     where,
 )
 from ..absent import report_absent
-from . import cuda, generic, image, nn, tag, testing, util, utils, x86
+from . import cuda, generic, image, nn, sparse, tag, testing, util, utils, x86
 from .utils import get_const_int
 
 __getattr__ = report_absent("tvm.topi")
@@ -216,6 +216,7 @@ __all__ = [
     "slice_scatter",
     "sliding_window",
     "sort",
+    "sparse",
     "sparse_to_dense",
     "split",
     "sqrt",

@@ -15,6 +15,7 @@ from ....operators.image import depth_to_space, space_to_depth
 from ....operators.losses import nll_loss
 from ....operators.nn import log_softmax, matmul, softmax
 from ....operators.normalization import l2_normalize, rms_norm
+from ....operators.sparse import sparse_add, sparse_conv2d_of, sparse_dense_of, sparse_transpose
 from ....operators.windows import Window, each_dimension
 from ..absent import report_absent
 from .blocked import conv2d_NCHWc, pool, pool_grad
@@ -76,6 +77,12 @@ __all__ = [
     "scale_shift_nhwc",
     "softmax",
     "space_to_depth",
+    "sparse_add",
+    "sparse_conv2d",
+    "sparse_dense",
+    "sparse_dense_sp_lhs",
+    "sparse_dense_sp_rhs",
+    "sparse_transpose",
     "upsampling",
     "upsampling3d",
 ]
@@ -417,3 +424,33 @@ def upsampling3d(
     arguments.
     """
     return image.upsampling3d(data, scale_d, scale_h, scale_w, layout, method, coordinate_transformation_mode)
+
+
+# Sparse matrices
+
+
+def sparse_dense(
+    dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor, sparse_lhs: bool = False
+) -> Tensor:
+    """The product of a dense matrix and the transpose of a sparse one in CSR or BSR; with `sparse_lhs` that of the
+    sparse matrix and the transpose of the dense one. Positions and columns are not checked."""
+    return sparse_dense_of("sparse_dense", dense_data, [sparse_data, sparse_indices, sparse_indptr], sparse_lhs, False)
+
+
+def sparse_dense_sp_rhs(data: Tensor, weight_data: Tensor, weight_indices: Tensor, weight_indptr: Tensor) -> Tensor:
+    """The product of a dense matrix and the transpose of a sparse one."""
+    return sparse_dense(data, weight_data, weight_indices, weight_indptr)
+
+
+def sparse_dense_sp_lhs(data_data: Tensor, data_indices: Tensor, data_indptr: Tensor, weight: Tensor) -> Tensor:
+    """The product of a sparse matrix and the transpose of a dense one."""
+    return sparse_dense(weight, data_data, data_indices, data_indptr, True)
+
+
+def sparse_conv2d(
+    dense_data: Tensor, sparse_data: Tensor, sparse_indices: Tensor, sparse_indptr: Tensor, layout: str = "NHWC",
+    kernel_size: Any = 1,
+) -> Tensor:  # fmt: skip
+    """The convolution of images with a sparse matrix of weights of one pixel, in BSR."""
+    sparse = [sparse_data, sparse_indices, sparse_indptr]
+    return sparse_conv2d_of("sparse_conv2d", dense_data, sparse, layout, kernel_size, False)

@@ -171,3 +171,22 @@ te.func @calls {
 // CHECK-NEXT:        tir.access writes %B_v1[0 +: 8] : memref<8xi32>
 // CHECK-NEXT:        tir.call_packed "sort"(%[[A]], %[[B]], %B_v1, %m) : memref<?xf32>, memref<?xf32>, memref<8xi32>, i32
 // CHECK-NEXT:      }
+
+// Statements with blocks of their own are in no other block.
+te.func @nests {
+  %A = te.placeholder "A" [8] : tensor<8xf32>
+  %B = te.extern "B" in %A : tensor<8xf32> dims [] (%a : memref<8xf32>, %b : memref<8xf32>) {
+    tir.for serial "i" %i : i32 in [0 +: 8] {
+      tir.block "B" (spatial "v_i" %v_i : i32 in [0 +: 8] = %i) {
+        %x = tir.load %a[%v_i] : memref<8xf32>
+        tir.store %x, %b[%v_i] : memref<8xf32>
+      }
+    }
+  }
+  te.params %A : tensor<8xf32>, %B : tensor<8xf32>
+}
+// CHECK-LABEL: tir.func @nests("A" %A: memref<8xf32>, "B" %B: memref<8xf32>) {
+// CHECK-NEXT:      tir.for serial "i" %i : i32 in [0 +: 8] {
+// CHECK-NEXT:        tir.block "B" (spatial "v_i" %v_i : i32 in [0 +: 8] = %i) {
+// CHECK-NEXT:          tir.access reads %A[%v_i] : memref<8xf32>
+// CHECK-NEXT:          tir.access writes %B[%v_i] : memref<8xf32>

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,21 @@ def test_an_operator_is_found_by_name() -> None:
 def test_wrong_arguments_are_errors_that_name_the_operator(make: Callable[[], Any], message: str) -> None:
     with pytest.raises((TeError, OptionError, UnsupportedError), match=message):
         make()
+
+
+def test_sparse_matrices_are_three_tensors() -> None:
+    matrix = np.array([[0, 2, 0, 0], [0, 0, 5, 0], [1, 0, 3, 4], [0, 0, 0, 0]], "float32")
+    rows, columns = np.nonzero(matrix)
+    starts = np.cumsum([0, *np.count_nonzero(matrix, axis=1)])
+    parts = [relay.const(each) for each in (matrix[rows, columns], columns.astype("int32"), starts.astype("int32"))]
+    held = SimpleNamespace(data=parts[0], indices=parts[1], indptr=parts[2])
+    for body, expected in [
+        (relay.nn.sparse_dense(x(X[0]), held), X[0] @ matrix.T),
+        (relay.nn.sparse_dense(x(X[0]), parts, sparse_lhs=True), matrix @ X[0].T),
+        (relay.nn.sparse_dense(x(X[0]), tuple(relay.nn.sparse_transpose(held))), X[0] @ matrix),
+        (relay.nn.sparse_add(x(matrix), parts), matrix * 2),
+    ]:
+        data = matrix if body.op.name == "nn.sparse_add" else X[0]
+        np.testing.assert_allclose(computed(body, data), expected)
+    with pytest.raises(OptionError, match="expected the data, the indices and the indptr of a sparse matrix"):
+        relay.nn.sparse_dense(x(X[0]), parts[:2])

@@ -206,7 +206,9 @@ def test_there_are_no_other_machines_and_rules() -> None:
             auto_scheduler.TuningOptions(1, runner=auto_scheduler.RPCRunner("rasp", "host", 9190), builder="local")
         )
     assert auto_scheduler.LocalRPCMeasureContext(min_repeat_ms=3).runner.min_repeat_ms == 3
-    with pytest.raises(UnsupportedError, match=r"sketch rule mine: .*expected te.create_schedule"):
-        auto_scheduler.PreloadCustomSketchRule(len, len, "mine")
+    with pytest.warns(UserWarning, match=r"sketch rule mine is not applied: the schedule is the default schedule"):
+        auto_scheduler.SketchPolicy(
+            task_of(), init_search_callbacks=[auto_scheduler.PreloadCustomSketchRule(len, len, "mine")]
+        )
     with pytest.raises(UnsupportedError, match="build_func 'ndk', expected 'default'"):
         auto_scheduler.LocalBuilder(build_func="ndk")

@@ -7,6 +7,7 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell import OptionError, UnsupportedError
+from stepwell.expressions.errors import TeError
 from stepwell.frontends.tvm import te, topi
 
 X = np.arange(12, dtype="float32").reshape(3, 4)
@@ -260,3 +261,58 @@ def test_orders_and_sums_so_far() -> None:
     exclusive = np.concatenate([np.ones((1, 4)), np.cumprod(A[1], 0)[:-1]])
     np.testing.assert_allclose(run(topi.cumprod(A[0], 0, exclusive=True), A), exclusive, 1e-5)
     np.testing.assert_allclose(run(topi.einsum("ij,kj->ik", A[0], A[0]), A), A[1] @ A[1].T, 1e-5)
+
+
+def in_rows(matrix: np.ndarray) -> list[np.ndarray]:
+    """The elements, columns and positions of the rows of a matrix in CSR."""
+    rows, columns = np.nonzero(matrix)
+    starts = np.cumsum([0, *np.count_nonzero(matrix, axis=1)])
+    return [matrix[rows, columns], columns.astype("int32"), starts.astype("int32")]
+
+
+MATRIX = np.array([[0, 2, 0, 0], [0, 0, 0, 0], [1, 0, 3, 4]], "float32")
+SPARSE = [(te.placeholder(part.shape, part.dtype.name, "s"), part) for part in in_rows(MATRIX)]
+
+
+def test_products_with_matrices_in_rows() -> None:
+    data, weight = given(), (te.placeholder((4, 5), name="W"), np.arange(20, dtype="float32").reshape(4, 5))
+    parts = [tensor for tensor, _ in SPARSE]
+    np.testing.assert_allclose(run(topi.nn.sparse_dense(data[0], *parts), data, *SPARSE), X @ MATRIX.T)
+    np.testing.assert_allclose(run(topi.nn.sparse_dense_sp_rhs(data[0], *parts), data, *SPARSE), X @ MATRIX.T)
+    np.testing.assert_allclose(run(topi.nn.sparse_dense_sp_lhs(*parts, data[0]), data, *SPARSE), MATRIX @ X.T)
+    np.testing.assert_allclose(run(topi.nn.sparse_add(data[0], *parts), data, *SPARSE), X + MATRIX)
+    held = tvm.contrib.sparse.placeholder((3, 4), 4, name="h")
+    held.data, held.indices, held.indptr = parts
+    c = (te.placeholder((3,), name="c"), np.array([1, 2, 3], "float32"))
+    made = topi.sparse.csrmm(held, weight[0], c[0])
+    np.testing.assert_allclose(run(made, weight, c, *SPARSE), MATRIX @ weight[1] + c[1][:, None])
+    v = (te.placeholder((4, 1), name="v"), weight[1][:, :1].copy())
+    np.testing.assert_allclose(run(topi.sparse.csrmv(held, v[0]), v, *SPARSE), MATRIX @ v[1])
+    np.testing.assert_allclose(run(topi.sparse.dense(data[0], held, c[0]), data, c, *SPARSE), X @ MATRIX.T + c[1])
+    np.testing.assert_allclose(run(topi.sparse.dense(held, data[0]), data, *SPARSE), MATRIX @ X.T)
+    whole = tvm.contrib.sparse.array(MATRIX)
+    np.testing.assert_array_equal(whole.numpy(), MATRIX)
+    np.testing.assert_array_equal(whole.indptr.numpy(), SPARSE[2][1])
+
+
+def test_products_with_matrices_in_blocks_have_the_names_of_their_inputs() -> None:
+    blocks = np.arange(1, 13, dtype="float32").reshape(3, 2, 2)
+    parts = [blocks, np.array([1, 0, 1], "int32"), np.array([0, 1, 3, 3], "int32")]
+    matrix = np.zeros((6, 4), "float32")
+    for row, column, block in zip([0, 1, 1], parts[1], blocks, strict=True):
+        matrix[2 * row : 2 * row + 2, 2 * column : 2 * column + 2] = block
+    data, sparse = given(), [(te.placeholder(part.shape, part.dtype.name, "s"), part) for part in parts]
+    tensors = [tensor for tensor, _ in sparse]
+    made = topi.nn.sparse_dense(topi.nn.relu(data[0]), *tensors)
+    np.testing.assert_allclose(run(made, data, *sparse), X @ matrix.T)
+    assert [made.op.tag, made.op.input_tensors[0].op.tag] == [
+        "sparse_dense_sp_rhs_bsrmm",
+        "sparse_dense_sp_rhs_bsrmm_block",
+    ]
+    named = tvm.auto_scheduler.sparse_inputs.name_sparse_inputs([data[0], *tensors, made])
+    assert named[tensors[2]] == "sparse_dense_bsr_6_4_2_2_3_4_W_indptr"
+    pixels = (te.placeholder((1, 4, 2, 1), name="P"), X[:2, :].reshape(1, 4, 2, 1))
+    conv = topi.nn.sparse_conv2d(pixels[0], *tensors, layout="NCHW")
+    np.testing.assert_allclose(run(conv, pixels, *sparse), np.einsum("nkhw,ck->nchw", pixels[1], matrix))
+    with pytest.raises(TeError, match="kernel_size 3, expected 1"):
+        topi.nn.sparse_conv2d(pixels[0], *tensors, layout="NCHW", kernel_size=3)
