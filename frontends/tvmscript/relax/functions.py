@@ -16,7 +16,7 @@ from .. import syntax
 from ..annotations import evaluate_annotation
 from ..context import span_location
 from ..dispatch import run_statements
-from ..values import RelaxType, RelaxValue, Value, Word, type_variables
+from ..values import LocalFunction, RelaxType, RelaxValue, Value, Word, type_variables
 from ..vocabulary import is_dtype
 from .context import RelaxContext
 
@@ -54,8 +54,9 @@ class RelaxFunctionReader:
         if node.returns is not None:
             self.result_device = context.full_type(evaluate_annotation(context, node.returns), node.returns.span)
             result = self.result_device.type
-            if not self.is_local:
-                context.module.declared[node.name] = FuncOp(node.name, types, result, impure=self._is_impure)
+            context.module.declared[self.name] = FuncOp(self.name, types, result, impure=self._is_impure)
+        if self.is_local:
+            context.scope.names[node.name] = LocalFunction(self.name, ())
         run_statements(context, node.body)
         last = context.block.last_op
         if not isinstance(last, ReturnOp):

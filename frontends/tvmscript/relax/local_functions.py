@@ -1,7 +1,7 @@
 """Functions in functions of `relax`, and calls of values that are functions.
 
 A local function becomes a private function of the module, whose first parameters are the values of the outer function
-that it uses; as a value it is a closure of these.
+that it uses; as a value it is a closure of these. A local function that states its result type may call itself.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import NoneAttr
+from xdsl.dialects.builtin import NoneAttr, SymbolRefAttr
 from xdsl.ir import Attribute, SSAValue
 
 from ....analysis.lanes import free_values
@@ -54,7 +54,8 @@ def _decorator(context: RelaxContext, node: syntax.FunctionDef) -> dict[str, Val
 
 
 def _with_parameters(func: FuncOp, captured: Sequence[SSAValue]) -> FuncOp:
-    """A function with further parameters before its own, in place of values of an outer function."""
+    """A function with further parameters before its own, in place of values of an outer function; its calls of itself
+    pass them on."""
     old = [(name, value.type) for name, value in func.params]
     taken, params = {name for name, _ in old}, list[tuple[str, Attribute]]()
     for index, value in enumerate(captured):
@@ -63,6 +64,8 @@ def _with_parameters(func: FuncOp, captured: Sequence[SSAValue]) -> FuncOp:
         set_name_hint(argument, name)
         params.append((name, value.type))
         value.replace_uses_with_if(argument, lambda use: func.is_ancestor(use.operation))
+    for call in [op for op in func.walk() if isinstance(op, CallOp) and op.callee == SymbolRefAttr(func.sym_name)]:
+        call.operands = [*func.body.block.args[: len(captured)], *call.args]
     result = FuncOp(
         func.sym_name.data,
         [*params, *old],
@@ -83,8 +86,7 @@ def _with_parameters(func: FuncOp, captured: Sequence[SSAValue]) -> FuncOp:
 def _call_local(
     context: RelaxContext, function: LocalFunction, span: Span, args: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    callee = context.module.finished[function.name]
-    assert isinstance(callee, FuncOp)
+    callee = _function(context, function, span)
     if keywords:
         raise span.error(f"{function.name} takes its arguments by position")
     operands = [*function.captured, *(context.relax_value(arg, span) for arg in args)]
@@ -96,10 +98,20 @@ def _call_local(
     return RelaxValue(context.insert(CallOp(function.name, operands, result), span).output)
 
 
+def _function(context: RelaxContext, function: LocalFunction, span: Span) -> FuncOp:
+    """The function of the module; in itself a function with its own parameters alone."""
+    callee = context.module.finished.get(function.name) or context.module.declared.get(function.name)
+    if callee is None:
+        raise span.error(f"the result type of {function.name} must be written (-> R.Tensor(...)), as it calls itself")
+    assert isinstance(callee, FuncOp)
+    return callee
+
+
 def closure_of(context: RelaxContext, function: LocalFunction, span: Span) -> SSAValue:
     """A local function as a value."""
-    callee = context.module.finished[function.name]
-    assert isinstance(callee, FuncOp)
+    if function.name not in context.module.finished:
+        raise span.error(f"{function.name} is a value in itself, expected a call of it")
+    callee = _function(context, function, span)
     reference = context.insert(FuncRefOp(function.name, reference_type(callee)), span).output
     if not function.captured:
         return reference

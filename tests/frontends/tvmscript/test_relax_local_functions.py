@@ -87,11 +87,29 @@ def test_a_branch_calls_a_local_function() -> None:
     np.testing.assert_array_equal(run(body, X, Y, np.array(False)), 2 * Y)
 
 
+def test_a_local_function_calls_itself() -> None:
+    body = """
+        @R.function
+        def power(left: R.Tensor((), "int32"), z: R.Tensor((n, 2), "float32")) -> R.Tensor((n, 2), "float32"):
+            again = R.greater(left, R.const(0, "int32"))
+            if again:
+                more = R.multiply(z, x)
+                r = power(R.subtract(left, R.const(1, "int32")), more)
+            else:
+                r = z
+            return r
+        result = power(R.const(3, "int32"), y)
+        return result
+"""
+    np.testing.assert_array_equal(run(body, X, Y, YES), X**3)
+
+
 ERRORS = {
     "def f(a: R.Object):\n    return a\nreturn x": "'f' needs the decorator @R.function",
     "@T.prim_func\ndef f(a: R.Object):\n    return a\nreturn x": "expected @R.function",
     "@R.function\ndef f(a: R.Object):\n    return a\nreturn f(x, y)": "takes 1 arguments, got 2",
-    "@R.function\ndef f(a: R.Object):\n    return f(a)\nreturn f(x)": "f",
+    "@R.function\ndef f(a: R.Object):\n    return f(a)\nreturn f(x)": "the result type of main_f must be written",
+    "@R.function\ndef f(a: R.Object) -> R.Object:\n    return (f, a)\nreturn f(x)": "main_f is a value in itself",
     "z = x(y)\nreturn z": "cannot be called, expected a function",
 }
 
