@@ -25,6 +25,7 @@ DP4A: dict[str, tuple[str, str, str]] = {
     "dp4a_u8s8s32": ("uint8", "int8", "int32"),
     "dp4a_s8u8s32": ("int8", "uint8", "int32"),
     "dp4a_u8u8u32": ("uint8", "uint8", "uint32"),
+    "sdot4": ("int8", "int8", "int32"),
 }
 """The intrinsics that add `A[k] * B[k]` to `C[0]`, with A and B in shared memory and C in that of a thread: the data
 types."""

@@ -31,6 +31,9 @@ class _Lowering:
 
 _COMPILERS: dict[str, dict[str, Callable[[Any], bool]]] = {}
 """The functions that say which calls a compiler computes, by attribute and operator."""
+_RELAX = "relax."
+_RELAX_ATTRIBUTES: dict[str, dict[str, tuple[int, Any]]] = {}
+"""The level and the value of attributes of operators of relax, by attribute and operator."""
 _NAMES: set[str] = set()
 _LOWERINGS: dict[tuple[str, str], _Lowering] = {}
 """The rules, by kind of target and name of the intrinsic."""
@@ -42,8 +45,12 @@ def register_op_attr(op_name: str, attr_key: str, value: Any = None, level: int 
 
     The attribute `target.NAME` of an operator of graphs is a function from a call to whether the compiler `NAME`
     computes the call (`relay.transform.AnnotateTarget`); other attributes of such an operator are facts, which its
-    `get_attr` returns. OptionError for an unknown name, and for an effect other than `Pure`. level: ignored.
+    `get_attr` returns. The attribute `FLegalize` of an operator of relax is the function that replaces its calls in
+    `relax.transform.LegalizeOps`. OptionError for an unknown name, and for an effect other than `Pure`. level: of two
+    values of an attribute of relax, that of the higher level holds, the later one of equal levels.
     """
+    if op_name.startswith(_RELAX):
+        return _register_for_relax(op_name, attr_key, value, level)
     if attr_key.startswith("target.") and (op_name in OPERATORS or function_of(op_name) is not None):
         return _register_for_compiler(op_name, attr_key, value)
     if op_name in OPERATORS:
@@ -67,6 +74,21 @@ def _register_fact(op_name: str, attr_key: str, value: Any) -> Any:
         return fact
 
     return register if value is None else register(value)
+
+
+def _register_for_relax(op_name: str, attr_key: str, value: Any, level: int) -> Any:
+    def register(attribute: Any) -> Any:
+        known = _RELAX_ATTRIBUTES.setdefault(attr_key, {})
+        if op_name not in known or known[op_name][0] <= level:
+            known[op_name] = level, attribute
+        return attribute
+
+    return register if value is None else register(value)
+
+
+def registered_attributes(attr_key: str) -> dict[str, Any]:
+    """The values of an attribute of operators of relax, by operator."""
+    return {name: value for name, (_, value) in _RELAX_ATTRIBUTES.get(attr_key, {}).items()}
 
 
 def _register_for_compiler(op_name: str, attr_key: str, value: Any) -> Any:

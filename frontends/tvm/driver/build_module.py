@@ -438,7 +438,8 @@ def build(
 ) -> OperatorModule:
     """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
-    args, name, binds: as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,
+    inputs: the functions of `relax` of a module are left out, as in TVM (`compile` compiles them).  args, name, binds: as
+    of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,
     `c` for this machine with C as the source, `cuda` for a GPU, `opencl` for the source of kernels alone; by default
     the current target.  target_host: the target
     of the host's code, `llvm`.  runtime: the default of TVM only.
@@ -453,6 +454,8 @@ def build(
     if runtime is not None:
         raise UnsupportedError(f"build: runtime {runtime!r}, expected None")
     chosen = target_of(target, target_host)
+    if isinstance(inputs, Module) and any(isinstance(func, RelaxFuncOp) for func in inputs.function_ops.values()):
+        inputs = _without_programs(inputs)
     if isinstance(inputs, IRModule) and inputs.source is not None and name is None:
         mod = inputs.source
     elif PassContext.current().changes_lowering or (isinstance(inputs, IRModule) and inputs.is_lowered):
@@ -464,6 +467,15 @@ def build(
         return OpenCLModule(opencl_source(ready), _build(ready, chosen.compiled) if chosen.is_local else None)
     program = _build(ready, chosen.compiled)
     return CModule(ready, program, _symbols(mod)) if chosen.kind.name == "c" else OperatorModule(program, _symbols(mod))
+
+
+def _without_programs(mod: Module) -> IRModule:
+    """The module without its functions of `relax`."""
+    copy = mod.op.clone()
+    for func in [each for each in copy.ops if isinstance(each, RelaxFuncOp)]:
+        func.detach()
+        func.erase()
+    return IRModule(copy)
 
 
 def _symbols(mod: Module) -> dict[str, str]:

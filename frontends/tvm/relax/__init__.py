@@ -65,7 +65,7 @@ def build(
 
     target: by default the current target, or `llvm`.  pipeline, relax_pipeline: the passes that run first, by the name
     of a registered pipeline or as a pass; the default ones are part of the compilation.  tir_pipeline: passes on
-    kernels, which run after these.  exec_mode: ignored, there is one way of execution. The `opt_level` of the context
+    kernels, which run after these. Functions that are registered as `FLegalize` replace calls then.  exec_mode: ignored, there is one way of execution. The `opt_level` of the context
     controls rewriting and fusion. Raises ArgumentError for `params` that are not empty, which `BindParams` binds; and
     the errors of `stepwell.build_relax`.
     """
@@ -75,6 +75,7 @@ def build(
         if given not in (None, *BUILDING):
             mod = (get_pipeline(given) if isinstance(given, str) else given)(as_module(mod))
     level = PassContext.current().opt_level
+    mod = transform.replace_calls(as_module(mod), {})
     return Executable(build_relax(mod, target_of(target).compiled, opt_level=level))
 
 

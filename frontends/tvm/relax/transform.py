@@ -26,11 +26,13 @@ from ....transforms.relay.to_te import ConvertRelayToTePass
 from ....transforms.te.to_tir import ConvertTeToTirPass
 from ...relay.parameters import bind_parameters
 from ..absent import report_absent
+from ..intrinsics import registered_attributes
 from ..ir.module import IRModule
 from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from .bindings import BindingBlock, DataflowBlock
-from .expr import TupleGetItem, Var
+from .block_builder import BlockBuilder
+from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
@@ -98,9 +100,50 @@ def _legalization() -> list[ModulePass]:
     return [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()]
 
 
-def LegalizeOps() -> FunctionalPass:
-    """Replaces operators by calls of functions of `tir`."""
-    return _pass("LegalizeOps", _legalization)
+Legalization = Callable[[BlockBuilder, Call], Any]
+"""A function from a call of an operator to an expression in its place, with operations that the builder emits."""
+
+
+def LegalizeOps(
+    customize_legalize_map: Mapping[str, Legalization] | None = None, enable_warning: bool = False
+) -> FunctionalPass:
+    """Replaces operators by calls of functions of `tir`.
+
+    customize_legalize_map: functions by names of operators, for calls that become something else first: `relax.add`.
+    They precede those that `tvm.ir.register_op_attr("relax.add", "FLegalize")` has registered.  enable_warning:
+    ignored, as each operator has a function.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        return run_pipeline(replace_calls(mod, customize_legalize_map or {}), _legalization())
+
+    return FunctionalPass(run, PassInfo(0, "LegalizeOps"))
+
+
+def replace_calls(mod: IRModule, rules: Mapping[str, Legalization]) -> Module:
+    """The module with calls of operators replaced, by functions as of `LegalizeOps`, and by registered ones."""
+    rules = {**registered_attributes("FLegalize"), **rules}
+    return _Legalizer(mod, rules).module() if rules else mod
+
+
+class _Legalizer(PyExprMutator):
+    """Replaces calls of operators by the results of functions."""
+
+    def __init__(self, mod: IRModule, rules: Mapping[str, Legalization]):
+        super().__init__(mod)
+        self.mod, self.rules = mod, rules
+
+    def module(self) -> Module:
+        """The module with the functions of `relax` rewritten."""
+        for name, func in self.mod.functions.items():
+            if isinstance(func, Function):
+                self.builder_.update_func(name, self.visit_expr(func))
+        return self.builder_.get()
+
+    def visit_call_(self, op: Call) -> Expr:
+        new = self.visit_expr_post_order(op)
+        rule = self.rules.get(getattr(new.op, "name", "")) if isinstance(new, Call) else None
+        return new if rule is None else rule(self.builder_, self.builder_.normalize(new))
 
 
 def DataflowUseInplaceCalls() -> FunctionalPass:

@@ -34,7 +34,7 @@ def from_onnx(
     """A module for an ONNX model, and its parameters: always empty, since the parameters are constants of the module.
 
     model: a model of the package `onnx`, or a path.  shape: shapes of inputs by name, for sizes that the model leaves
-    dynamic.  dtype and opset: ignored in favor of the model's.  Needs the extra `onnx`. OnnxError for an invalid model,
+    dynamic.  opset: that of a model that states none, by default 1.  dtype: ignored in favor of the model's.  Needs the extra `onnx`. OnnxError for an invalid model,
     OnnxUnsupportedError for a model that uses unsupported features. UnsupportedError for a `convert_config` or an
     `export_node_renamed_model_path`.
     """
@@ -44,8 +44,19 @@ def from_onnx(
         export_node_renamed_model_path=export_node_renamed_model_path,
     )
     importer: Any = import_module("...onnx", __package__)
-    mod = importer.from_onnx(model, shapes=shape)
+    mod = importer.from_onnx(_with_opset(model, opset or 1), shapes=shape)
     return IRModule(mod.op, mod.constants), {}
+
+
+def _with_opset(model: Any, opset: int) -> Any:
+    """The model; with an opset if it is a message of ONNX that states none for the domain of ONNX."""
+    imports = getattr(model, "opset_import", None)
+    if imports is None or any(each.domain in ("", "ai.onnx") for each in imports):
+        return model
+    copy = type(model)()
+    copy.CopyFrom(model)
+    copy.opset_import.add().version = opset
+    return copy
 
 
 def from_pytorch(

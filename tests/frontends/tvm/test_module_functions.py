@@ -4,11 +4,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+import pytest
+
 from stepwell.frontends import tvm
-from stepwell.frontends.tvm import relax, relay, te
+from stepwell.frontends.tvm import intrinsics, relax, relay, te
 from stepwell.frontends.tvm.relax.expr_functor import PyExprMutator, mutator
 from stepwell.script import ir as I
 from stepwell.script import relax as R
+from stepwell.script import tir as T
 
 
 def _doubled() -> tvm.IRModule:
@@ -53,3 +59,57 @@ class _Negate(PyExprMutator):
 def test_a_mutator_visits_the_functions_of_a_program() -> None:
     mod = tvm.IRModule(_Relu.op)
     assert "R.negative" in _Negate(mod).transform(mod).script()
+
+
+@I.ir_module
+class _Sum:
+    @R.function
+    def main(x: R.Tensor((2, 3), "float32"), y: R.Tensor((2, 3), "float32")) -> R.Tensor((2, 3), "float32"):
+        with R.dataflow():
+            a = R.add(x, y)
+            b = R.nn.relu(a)
+            R.output(b)
+        return b
+
+
+def test_functions_of_users_replace_operators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intrinsics, "_RELAX_ATTRIBUTES", {})
+    mod, arrays = tvm.IRModule(_Sum.op), [np.full((2, 3), 4, "float32"), np.full((2, 3), 9, "float32")]
+
+    def computed(module: Any) -> Any:
+        return relax.VirtualMachine(relax.build(module, "llvm"), tvm.cpu())["main"](*arrays).numpy()[0, 0]
+
+    def subtract(builder: relax.BlockBuilder, call: relax.Call) -> Any:
+        return builder.call_te(tvm.topi.subtract, *call.args)
+
+    legal = relax.transform.LegalizeOps({"relax.add": subtract})(mod)
+    assert "cls.subtract" in legal.script()
+    assert computed(legal) == 0
+
+    @tvm.ir.register_op_attr("relax.nn.relu", "FLegalize", level=11)
+    def square(builder: relax.BlockBuilder, call: relax.Call) -> Any:
+        return relax.op.multiply(call.args[0], call.args[0])
+
+    tvm.ir.register_op_attr("relax.nn.relu", "FLegalize", subtract, level=10)
+    tvm.ir.register_op_attr("relax.absent", "FLegalize", subtract)
+    assert computed(mod) == 169
+    assert computed(relax.transform.LegalizeOps({"relax.add": subtract})(mod)) == 25
+    assert square.__name__ == "square"
+
+
+def test_a_build_leaves_functions_of_relax_out() -> None:
+    @I.ir_module
+    class Module:
+        @T.prim_func
+        def double(a: T.Buffer((4,), "float32"), b: T.Buffer((4,), "float32")):
+            for i in range(4):
+                b[i] = a[i] * T.float32(2)
+
+        @R.function
+        def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            y = R.call_tir(Module.double, (x,), out_sinfo=R.Tensor((4,), "float32"))
+            return y
+
+    result = np.zeros(4, "float32")
+    tvm.build(Module, "llvm")["double"](np.ones(4, "float32"), result)
+    assert result.tolist() == [2, 2, 2, 2]
