@@ -6,10 +6,13 @@ import inspect
 import logging
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr
 from importlib import import_module
+from io import StringIO
 from typing import Any
 
 from ...core.errors import ArgumentError
+from ..models.errors import ModelUnsupportedError
 from .library import torch
 
 _KEPT = (
@@ -56,24 +59,58 @@ def exported_program(
         raise ArgumentError("a module without example inputs, expected from_torch(module, (input, ...))")
     if model.training:
         raise ArgumentError("a module in training mode, expected one in evaluation mode: module.eval()")
-    module = _module_of_script(model, args, kwargs) if isinstance(model, torch.jit.ScriptModule) else model
+    module, named = model, dict(kwargs or {})
+    if isinstance(model, torch.jit.ScriptModule):
+        try:
+            module = _module_of_script(model, args, kwargs)
+        except Exception:  # the converter raises any, for loops, branches and lists that it does not know
+            if _has_dynamic_sizes(dynamic_shapes) or named:
+                raise
+            module, dynamic_shapes = _trace_of_script(model, args), None
     with torch.no_grad():
-        return torch.export.export(module, tuple(args), dict(kwargs or {}), dynamic_shapes=dynamic_shapes)
+        return torch.export.export(module, tuple(args), named, dynamic_shapes=dynamic_shapes)
+
+
+def _has_dynamic_sizes(dynamic_shapes: Any) -> bool:
+    return any(each is not None for each in torch.utils._pytree.tree_leaves(dynamic_shapes))  # pyright: ignore[reportPrivateUsage]
+
+
+def _trace_of_script(script: Any, args: Sequence[Any]) -> Any:
+    """A TorchScript module as another module with the same weights by name, for the sizes of the example inputs: its
+    loops and branches are those that the sizes determine. Raises the error of PyTorch for those that data determine."""
+    make_fx = import_module("torch.fx.experimental.proxy_tensor").make_fx
+    library, is_enabled = torch._C, torch._C._get_mkldnn_enabled()  # pyright: ignore[reportPrivateUsage]
+    library._set_mkldnn_enabled(False)  # its recurrent layers have no decomposition
+    try:
+        with torch.no_grad():
+            trace = make_fx(lambda *inputs: script(*inputs), tracing_mode="fake", _allow_non_fake_inputs=True)(*args)
+    finally:
+        library._set_mkldnn_enabled(is_enabled)
+    names = {tensor.data_ptr(): name for name, tensor in (*script.named_parameters(), *script.named_buffers())}
+    weights: dict[str, Any] = {}
+    for node in trace.graph.find_nodes(op="get_attr"):
+        tensor = getattr(trace, node.target)
+        if not isinstance(tensor, torch.Tensor):
+            raise ModelUnsupportedError(
+                f"a constant of type {tensor._type().name()}, such as packed weights of integers"
+            )
+        node.target = names.get(tensor.data_ptr(), node.target)
+        weights[node.target] = tensor
+    return torch.fx.GraphModule(weights, trace.graph)
 
 
 def _module_of_script(script: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
     """A TorchScript module, which `torch.export` does not accept, as another module with the same weights by name, in
     evaluation mode. Its sizes do not depend on the example inputs."""
     converter: Any = import_module("torch._export.converter").TS2EPConverter  # the one that the error of export names
-    logger = logging.getLogger("torch._export.non_strict_utils")  # reports each size that the converter keeps constant
-    level = logger.level
-    logger.setLevel(logging.ERROR)
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # the reports of each size that stays constant
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stderr(StringIO()):  # which graphs that are given up are written to
             warnings.simplefilter("ignore", UserWarning)  # branches on sizes, buffers without uses
             module = converter(script, tuple(args), dict(kwargs or {})).convert().module()
     finally:
-        logger.setLevel(level)
+        logging.disable(level)
     _stop_training(module)
     return module
 

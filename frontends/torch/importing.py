@@ -6,13 +6,13 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ...core.errors import StepwellError
 from ...core.identifiers import fresh_name
 from ...expressions.errors import TeError
 from ...module import Module
-from ...operators.relay import FuncOp, tensor_type
+from ...operators.relay import FuncOp, IfOp, YieldOp, tensor_type
 from ..models.building import Builder
 from ..models.errors import ModelError, ModelUnsupportedError, error_location
 from ..models.functions import finish_module, result_value
@@ -168,11 +168,50 @@ class GraphImporter:
             return args[0][args[1]]
         if node.target in _ON_SIZES:
             return _ON_SIZES[node.target](*args)
+        if node.target is torch.ops.higher_order.cond:
+            return self._branch(*args)
         call = Call(self.builder, node, *_bind(node, args, self.value(list(node.kwargs.values()))))
         result = IMPORTERS[str(node.target)](call)
         for own, example in zip(_as_list(result), _as_list(node.meta["val"]), strict=False):
             self._check(own, example)
         return result
+
+    def _branch(self, condition: Any, then: Any, orelse: Any, operands: Sequence[Any] = ()) -> list[ModelTensor]:
+        """The results of the one of two graphs that a tensor of one bool selects."""
+        if not isinstance(condition, ModelTensor):
+            raise ModelUnsupportedError(f"torch.cond of the size {condition}, which the example inputs determine")
+        flag = self.builder.value(self.builder.reshape(condition, []))
+        regions: list[Region] = []
+        types: list[list[Attribute]] = []
+        for graph in (then, orelse):
+            block = Block()
+            results = self.builder.build_in_block(block, lambda graph=graph: self._results_of(graph, operands))
+            types.append([result.type for result in results])
+            self.builder.build_in_block(block, lambda results=results: self.builder.relay.insert(YieldOp(results)))
+            regions.append(Region(block))
+        if types[0] != types[1]:
+            found, expected = ([str(type) for type in each] for each in reversed(types))
+            raise ModelUnsupportedError(f"torch.cond with a branch of results {found}, the other has {expected}")
+        op = IfOp(flag, types[0], *regions)
+        return [self.builder.tensor_of_value(value) for value in self.builder.relay.branch(op)]
+
+    def _results_of(self, module: Any, operands: Sequence[Any]) -> list[SSAValue]:
+        """The results of a graph, whose nodes are emitted at the insertion point. operands: of its placeholders."""
+        outer, self.module = self.module, module
+        _require_supported(module.graph)
+        inputs = iter(operands)
+        try:
+            for node in module.graph.nodes:
+                if node.op == "placeholder":
+                    self.items[node] = next(inputs)
+                elif node.op == "output":
+                    values = self.value(_as_list(node.args[0]))
+                    return [self.builder.value(self._as_tensor(each)) for each in values]
+                else:
+                    self._import(node)
+        finally:
+            self.module = outer
+        return []
 
     def _check(self, result: Any, example: Any) -> None:
         """Raises ModelError for a result of another type than PyTorch's, which an importer may never return."""
@@ -243,4 +282,5 @@ def _require_supported(graph: Any) -> None:
 
 
 def _is_supported(target: Any) -> bool:
-    return target is operator.getitem or target in _ON_SIZES or str(target) in IMPORTERS
+    known = target is operator.getitem or target in _ON_SIZES or target is torch.ops.higher_order.cond
+    return known or str(target) in IMPORTERS

@@ -199,3 +199,61 @@ def test_a_backend_of_torch_compiles_programs(model: Any, image: Any) -> None:
     np.testing.assert_allclose(compiled(image).numpy(), model(image).numpy(), rtol=1e-4, atol=1e-5)
     with pytest.raises(UnsupportedError, match="custom_convert_map"):
         from_exported_program(None, custom_convert_map={"relu.default": len})
+
+
+def scripted(module: Any, *inputs: Any) -> list[np.ndarray]:
+    """The results of a scripted module, after the import."""
+    script = torch.jit.script(module.eval())
+    infos = [(f"i{n}", tuple(each.shape)) for n, each in enumerate(inputs)]
+    mod, params = relay.frontend.from_pytorch(script, infos)
+    found = relay.create_executor("graph", mod).evaluate()(*(each.numpy() for each in inputs), **params)
+    return [each.numpy() for each in (found if isinstance(found, list | tuple) else [found])]
+
+
+def test_loops_of_scripts_are_those_of_the_sizes() -> None:
+    class Rows(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = nn.Linear(4, 2)
+
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            rows: list[torch.Tensor] = []
+            for n in range(x.size(0)):
+                rows.append(self.cell(x[n]) * n)
+            return torch.stack(rows), rows[-1]
+
+    module, x = Rows(), torch.randn(3, 4)
+    for got, wanted in zip(scripted(module, x), module(x), strict=True):
+        np.testing.assert_allclose(got, wanted.detach().numpy(), 1e-5, 1e-6)
+    script = torch.jit.script(module.eval())
+    _, params = relay.frontend.from_pytorch(script, [("x", (3, 4))])
+    assert set(params) == {"cell.weight", "cell.bias"}
+
+
+def test_branches_of_scripts_on_data_are_branches() -> None:
+    class Signed(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.up, self.down = nn.Linear(2, 2), nn.Linear(2, 2)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            if bool(x[0, 0] > 0):
+                y = self.up(x)
+            else:
+                y = self.down(x).relu()
+            return y * 2
+
+    module = Signed()
+    for x in (torch.ones(1, 2), -torch.ones(1, 2)):
+        np.testing.assert_allclose(scripted(module, x)[0], module(x).detach().numpy(), 1e-5, 1e-6)
+
+
+def test_loops_of_scripts_on_data_are_errors() -> None:
+    class Grows(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            while bool(x.sum() < 100):
+                x = x * 2
+            return x
+
+    with pytest.raises(RuntimeError, match="TorchScript interpreter"):
+        scripted(Grows(), torch.ones(2))
