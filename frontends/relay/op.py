@@ -13,7 +13,7 @@ from ...operators import Operator, operator_of
 from ...operators.axes import Axes
 from ...operators.coordinates import diagonal_attributes
 from ...operators.layouts import Layout
-from . import image, nn, vision
+from . import image, nn, random, vision
 from .expr import Constant, Expr, Tuple, TupleWrapper, as_expr, call, flat_operands
 from .operators import call_operator, constant_number, constant_numbers, operator_function, relay_function
 
@@ -108,6 +108,7 @@ __all__ = [
     "ones_like",
     "power",
     "prod",
+    "random",
     "reinterpret",
     "repeat",
     "reshape",

@@ -24,11 +24,13 @@ def _sections(attributes: Mapping[str, Any]) -> int:
     return sections if isinstance(sections, int) else len(sections) + 1
 
 
+_RANDOM = ("multinomial", "normal", "threefry_generate", "threefry_split", "uniform")
 _COUNTS: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "split": _sections,
     "nn.batch_norm": lambda attributes: 3,
     **{f"nn.max_pool{rank}d_with_places": lambda attributes: 2 for rank in (1, 2, 3)},
     "nn.sparse_transpose": lambda attributes: 3,
+    **{f"random.{name}": lambda attributes: 2 for name in _RANDOM},
     "topk": lambda attributes: 2 if attributes.get("ret_type", "both") == "both" else 1,
 }
 """The number of results of each operator with several, given its attributes."""

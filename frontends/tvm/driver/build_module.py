@@ -438,11 +438,10 @@ def build(
 ) -> OperatorModule:
     """Compiles a module, a function or a schedule of tensors; the input is not modified.
 
-    inputs: the functions of `relax` of a module are left out, as in TVM (`compile` compiles them).  args, name, binds: as
-    of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine,
-    `c` for this machine with C as the source, `cuda` for a GPU, `opencl` for the source of kernels alone; by default
-    the current target.  target_host: the target
-    of the host's code, `llvm`.  runtime: the default of TVM only.
+    inputs: the functions of `relax` of a module are left out, as in TVM (`compile` compiles them).  args, name, binds:
+    as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine, `c` for this machine
+    with C as the source, `cuda` for a GPU, `opencl` for the source of kernels alone; by default the current target.
+    target_host: the target of the host's code, `llvm`.  runtime: the default of TVM only.
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
     as `lower` shows it; where the context adds no passes to the lowering, functions without a schedule get default

@@ -34,9 +34,10 @@ def from_onnx(
     """A module for an ONNX model, and its parameters: always empty, since the parameters are constants of the module.
 
     model: a model of the package `onnx`, or a path.  shape: shapes of inputs by name, for sizes that the model leaves
-    dynamic.  opset: that of a model that states none, by default 1.  dtype: ignored in favor of the model's.  Needs the extra `onnx`. OnnxError for an invalid model,
-    OnnxUnsupportedError for a model that uses unsupported features. UnsupportedError for a `convert_config` or an
-    `export_node_renamed_model_path`.
+    dynamic.  opset: that of a model that states none, by default 1.  dtype: ignored in favor of the model's.
+
+    Needs the extra `onnx`. OnnxError for an invalid model, OnnxUnsupportedError for a model that uses unsupported
+    features. UnsupportedError for a `convert_config` or an `export_node_renamed_model_path`.
     """
     refuse_options(
         "from_onnx",

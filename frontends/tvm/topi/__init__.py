@@ -106,7 +106,7 @@ from ....operators.transform import (
     where,
 )
 from ..absent import report_absent
-from . import cuda, generic, image, nn, sparse, tag, testing, util, utils, x86
+from . import cuda, generic, image, nn, random, sparse, tag, testing, util, utils, x86
 from .utils import get_const_int
 
 __getattr__ = report_absent("tvm.topi")
@@ -197,6 +197,7 @@ __all__ = [
     "one_hot",
     "power",
     "prod",
+    "random",
     "reinterpret",
     "repeat",
     "reshape",
