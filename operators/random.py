@@ -256,8 +256,8 @@ def _unit(gen: Tensor, shape: Sequence[int], out_dtype: str, name: str) -> tuple
 
 @operator("random.uniform", Pattern.OPAQUE, _uniform_in_numpy)
 def uniform(gen: Tensor, low: Tensor, high: Tensor, out_shape: Sequence[int], out_dtype: str) -> list[Tensor]:
-    """A new state, and random floats from `low` to `high`. low, high: tensors without dimensions.  out_dtype: float32 or
-    float64, theirs too."""
+    """A new state, and random floats from `low` to `high`. low, high: tensors without dimensions.  out_dtype: float32
+    or float64, theirs too."""
     name = "uniform"
     _require_scalars(name, out_dtype, low=low, high=high)
     after, unit = _unit(gen, out_shape, out_dtype, name)

@@ -66,7 +66,8 @@ def build(
     target: by default the current target, or `llvm`.  pipeline, relax_pipeline: the passes that run first, by the name
     of a registered pipeline or as a pass; the default ones are part of the compilation.  tir_pipeline: passes on
     kernels, which run after these. Functions that are registered as `FLegalize` replace calls then.  exec_mode:
-    ignored, there is one way of execution. The `opt_level` of the context controls rewriting and fusion. Raises ArgumentError for `params` that are not empty, which `BindParams` binds; and
+    ignored, there is one way of execution. The `opt_level` of the context controls rewriting and fusion. Raises
+    ArgumentError for `params` that are not empty, which `BindParams` binds; and
     the errors of `stepwell.build_relax`.
     """
     if params:
