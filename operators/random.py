@@ -288,9 +288,8 @@ def multinomial(gen: Tensor, probs: Tensor, num_samples: int) -> list[Tensor]:
     name = "multinomial"
     if probs.ndim < 1 or probs.data_type.is_bool:
         raise TeError(f"{name}: probs of {probs.dtype} and {probs.ndim} dimensions, expected numbers of at least 1")
-    chances = build_tensor(
-        probs.shape, lambda *i: scalar.max(cast("float32", probs(*i)), const(0.0)), f"{name}_chances"
-    )
+    whole = build_tensor(probs.shape, lambda *i: cast("float32", probs(*i)), f"{name}_probs")
+    chances = build_tensor(probs.shape, lambda *i: scalar.max(whole(*i), const(0.0)), f"{name}_chances")
     total = reduction.sum(chances, -1, True)
     shares = build_tensor(probs.shape, lambda *i: chances(*i) / total(*i[:-1], 0), f"{name}_shares")
     ends = scans.cumsum(shares, -1)

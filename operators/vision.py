@@ -286,6 +286,7 @@ def _patches_reference(
     padding: Window,
     dilation: Window,
     deformable_groups: int,
+    inner: bool = False,
 ) -> Array:
     name = "vision.deformable_patches"
     sizes, steps, far = (each_dimension(each, 2, name) for each in (kernel_size, strides, dilation))
@@ -297,11 +298,13 @@ def _patches_reference(
     for n, c, tap, *window in np.ndindex(*result.shape):
         indices = np.unravel_index(tap, sizes)
         group = c * deformable_groups // channels
+        starts = [window[d] * steps[d] - fronts[d] + indices[d] * far[d] for d in range(2)]
+        positions = [start + moves[(n, group, tap, d, *window)] for d, start in enumerate(starts)]
+        if inner and min(positions) < 0:
+            continue
         for corner in np.ndindex(2, 2):
             weight, at = 1.0, list[int]()
-            for d in range(2):
-                start = window[d] * steps[d] - fronts[d] + indices[d] * far[d]
-                position = start + moves[(n, group, tap, d, *window)]
+            for d, position in enumerate(positions):
                 low = np.floor(position)
                 weight *= position - low if corner[d] else 1 - (position - low)
                 at.append(int(low) + corner[d])
@@ -319,6 +322,7 @@ def deformable_patches(
     padding: Window = 0,
     dilation: Window = 1,
     deformable_groups: int = 1,
+    inner: bool = False,
 ) -> Tensor:
     """The elements of windows whose taps are moved by `offset`: [N, C, taps, H, W].
 
@@ -326,7 +330,8 @@ def deformable_patches(
     each group of channels, each tap in row-major order and each window a distance along y and one along x: [N,
     2 * taps * deformable_groups, H, W]. An element between four elements of an image is interpolated; elements outside
     are 0.  kernel_size: the taps of a window.  strides, padding, dilation: as of `nn.conv2d`.  deformable_groups: the
-    number of groups of channels whose windows are moved alike.
+    number of groups of channels whose windows are moved alike.  inner: whether a tap before the first row or column is
+    0; else it is interpolated between the first element and 0.
     """
     name = "vision.deformable_patches"
     require_floats(data, f"{name}: data")
@@ -350,14 +355,16 @@ def deformable_patches(
     def element(n: PrimExpr, c: PrimExpr, tap: PrimExpr, *window: PrimExpr) -> PrimExpr:
         first = (c // per_group * prod(sizes) + tap) * 2
         taps: dict[int, list[_Tap]] = {}
+        behind: list[PrimExpr] = []
         for d, index in enumerate((tap // sizes[1], tap % sizes[1])):
             extent = data.shape[d + 2]
             start = window[d] * steps[d] - around[d][0] + index * far[d]
             position = cast("float64", start) + cast("float64", offset(n, first + d, *window))
+            behind.append(position >= _float(0))
             low = scalar.floor(position)
             taps[d + 2] = [_inner_tap(low, 1 - (position - low), extent), _inner_tap(low + 1, position - low, extent)]
-        total = _total(_weighted_taps(data, [n, c, *window], taps))
-        return cast(data.dtype, total)
+        total = cast(data.dtype, _total(_weighted_taps(data, [n, c, *window], taps)))
+        return Select(scalar.all(*behind), total, const(0.0, data.dtype)) if inner else total
 
     shape = [data.shape[0], channels, prod(sizes), *offset.shape[2:]]
     return compute(shape, element, "deformable_patches", "injective", varargs_names=["y", "x"])
@@ -371,3 +378,92 @@ def _inner_tap(position: PrimExpr, weight: PrimExpr, extent: PrimExpr) -> _Tap:
     """A tap whose weight is 0 outside of the image."""
     inside = scalar.all(position >= _float(0), position <= cast("float64", extent) - 1)
     return _index(position, extent), Select(inside, weight, _float(0))
+
+
+def _convolution_reference(
+    data: Array, offset: Array, weight: Array, strides: Window, padding: Window, dilation: Window,
+    deformable_groups: int, groups: int, data_layout: str, kernel_layout: str, out_layout: str, out_dtype: str,
+) -> Array:  # fmt: skip
+    image, kernel = _orders("nn.deformable_conv2d", data_layout, kernel_layout, out_layout)
+    data, offset, weight = data.transpose(image), offset.transpose(image), weight.transpose(kernel)
+    options = (weight.shape[2:], strides, padding, dilation, deformable_groups, True)
+    patches = _patches_reference(data, offset, *options)
+    batch, _, taps, *counts = patches.shape
+    features, inner = weight.shape[:2]
+    columns = patches.reshape(batch, groups, inner * taps, *counts).astype("float64")
+    rows = weight.reshape(groups, features // groups, inner * taps).astype("float64")
+    sums = np.einsum("bgkyx,gfk->bgfyx", columns, rows).reshape(batch, features, *counts)
+    return sums.transpose(np.argsort(image)).astype(out_dtype or data.dtype)
+
+
+def _orders(name: str, data_layout: str, kernel_layout: str, out_layout: str) -> tuple[list[int], list[int]]:
+    """The axes of batch, channels and image, and those of weights for results, channels and taps."""
+    if out_layout not in ("", data_layout):
+        raise TeError(f"{name}: out_layout {out_layout!r}, expected {data_layout!r}")
+    return layout_axes(data_layout, "NCHW", name), layout_axes(kernel_layout, "OIHW", name)
+
+
+@operator("nn.deformable_conv2d", Pattern.OUT_FUSABLE, _convolution_reference)
+def deformable_conv2d(
+    data: Tensor,
+    offset: Tensor,
+    weight: Tensor,
+    strides: Window = 1,
+    padding: Window = 0,
+    dilation: Window = 1,
+    deformable_groups: int = 1,
+    groups: int = 1,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: str = "",
+) -> Tensor:
+    """The convolution of images whose windows have moved taps: `vision.deformable_patches` with `inner`, times weights.
+
+    offset: the distances of taps, in the layout of data.  strides, padding, dilation, groups: as of `nn.conv2d`.
+    data_layout, kernel_layout: the orders of the axes; out_layout is data_layout.  out_dtype: the data type of the sums
+    and the result, by default that of data.
+    """
+    name = "nn.deformable_conv2d"
+    image, kernel = _orders(name, data_layout, kernel_layout, out_layout)
+    if weight.ndim != 4 or data.ndim != 4 or offset.ndim != 4:
+        ranks = f"{data.ndim}, {offset.ndim} and {weight.ndim}"
+        raise TeError(f"{name}: data, offset and weight of {ranks} dimensions, expected 4")
+    features, inner, *sizes = require_known_extents([weight.shape[axis] for axis in kernel], name)
+    (channels,) = require_known_extents([data.shape[image[1]]], name)
+    if groups < 1 or features % groups or channels != inner * groups:
+        raise TeError(f"{name}: {channels} channels and weights of {inner} for {features} in {groups} groups")
+    straight = [_transposed(each, image) for each in (data, offset)]
+    patches = deformable_patches(*straight, sizes, strides, padding, dilation, deformable_groups, True)
+    dtype = out_dtype or data.dtype
+    over = [reduce_axis((0, extent), f"r{letter}") for extent, letter in zip((inner, *sizes), "cyx", strict=True)]
+    rc, ry, rx = (axis.var for axis in over)
+
+    def element(*i: PrimExpr) -> PrimExpr:
+        n, f, y, x = (i[axis] for axis in image)
+        channel = f // (features // groups) * inner + rc
+        at: list[Any] = [None] * 4
+        for axis, index in zip(kernel, (f, rc, ry, rx), strict=True):
+            at[axis] = index
+        value = cast(dtype, patches(n, channel, ry * sizes[1] + rx, y, x))
+        return scalar.sum(value * cast(dtype, weight(*at)), axis=over)
+
+    shape: list[Any] = [None] * 4
+    for axis, extent in zip(image, (data.shape[image[0]], features, *patches.shape[3:]), strict=True):
+        shape[axis] = extent
+    return compute(shape, element, "deformable_conv2d", "deformable_conv2d", varargs_names=[f"ax{d}" for d in range(4)])
+
+
+def _transposed(data: Tensor, axes: Sequence[int]) -> Tensor:
+    """The tensor with its axes in another order; the tensor itself if the order is the same."""
+    if list(axes) == sorted(axes):
+        return data
+
+    def element(*i: PrimExpr) -> PrimExpr:
+        at: list[Any] = [None] * len(axes)
+        for axis, index in zip(axes, i, strict=True):
+            at[axis] = index
+        return data(*at)
+
+    names = [f"ax{d}" for d in range(len(axes))]
+    return compute([data.shape[axis] for axis in axes], element, "T_transpose", "injective", varargs_names=names)

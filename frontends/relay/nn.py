@@ -194,6 +194,30 @@ conv2d_transpose = _transposed_convolution(2)
 conv3d_transpose = _transposed_convolution(3)
 
 
+@relay_function("nn.deformable_conv2d")
+def deformable_conv2d(
+    data: Expr,
+    offset: Expr,
+    weight: Expr,
+    strides: Window = 1,
+    padding: Window = 0,
+    dilation: Window = 1,
+    deformable_groups: int = 1,
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: Window | None = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: str = "",
+) -> Expr:
+    """The convolution of images whose windows have moved taps. channels, kernel_size: ignored, those of the weight."""
+    windows = {"strides": strides, "padding": padding, "dilation": dilation}
+    counts = {"deformable_groups": deformable_groups, "groups": groups, "out_dtype": out_dtype or ""}
+    layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout or ""}
+    return call("nn.deformable_conv2d", data, offset, weight, **windows, **counts, **layouts)
+
+
 # Sparse matrices
 
 

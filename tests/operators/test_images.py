@@ -132,3 +132,13 @@ def test_the_last_window_of_a_pool_may_begin_in_the_padding(counts: bool) -> Non
     values, places = OPERATORS["nn.max_pool1d_with_places"].reference(x, **said)
     assert values.tolist() == [[[1.0, 4.0, -np.inf]]]
     assert places.tolist() == [[[0, 3, 2**31 - 1]]]
+
+
+@pytest.mark.parametrize(("move", "expected"), [(0.0, 1.0), (0.5, 1.5), (-0.25, 0.0), (2.5, 2.0), (4.0, 0.0)])
+def test_taps_of_deformable_convolutions_are_inside_or_nothing(move: float, expected: float) -> None:
+    image = np.array([1.0, 2.0, 3.0, 4.0], "float32").reshape(1, 1, 1, 4)
+    offset = np.zeros((1, 2, 1, 4), "float32")
+    offset[0, 1, 0, 0] = move
+    arrays = [image, offset, np.ones((1, 1, 1, 1), "float32")]
+    result = computed("nn.deformable_conv2d", [each.shape for each in arrays], arrays, {"out_dtype": "float64"})
+    np.testing.assert_allclose(result[0, 0, 0], [expected, 2, 3, 4])

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....core.errors import OptionError, UnsupportedError
 from ....expressions.tensor import Tensor, compute
-from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools
+from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools, vision
 from ....operators.activations import leaky_relu, prelu, relu
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
 from ....operators.filling import batch_flatten as flatten
@@ -44,6 +44,8 @@ __all__ = [
     "conv3d_ncdhw",
     "conv3d_ndhwc",
     "conv3d_transpose_ncdhw",
+    "deformable_conv2d_nchw",
+    "deformable_conv2d_nhwc",
     "dense",
     "depth_to_space",
     "depthwise_conv2d_nchw",
@@ -424,6 +426,25 @@ def upsampling3d(
     arguments.
     """
     return image.upsampling3d(data, scale_d, scale_h, scale_w, layout, method, coordinate_transformation_mode)
+
+
+def deformable_conv2d_nchw(
+    data: Tensor, offset: Tensor, kernel: Tensor, strides: Window, padding: Window, dilation: Window,
+    deformable_groups: int, groups: int, out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of images in NCHW whose windows have moved taps, with weights in OIHW."""
+    options = (strides, padding, dilation, deformable_groups, groups)
+    return vision.deformable_conv2d(data, offset, kernel, *options, out_dtype=out_dtype or data.dtype)
+
+
+def deformable_conv2d_nhwc(
+    data: Tensor, offset: Tensor, kernel: Tensor, strides: Window, padding: Window, dilation: Window,
+    deformable_groups: int, groups: int, out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of images in NHWC whose windows have moved taps, with weights in HWIO."""
+    options = (strides, padding, dilation, deformable_groups, groups)
+    layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
+    return vision.deformable_conv2d(data, offset, kernel, *options, **layouts, out_dtype=out_dtype or data.dtype)
 
 
 # Sparse matrices

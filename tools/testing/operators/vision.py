@@ -51,11 +51,27 @@ def deformed_windows(draw: Draw) -> Sample:
     data = numbers(draw, (batch, groups * draw(st.integers(1, 2)), *extents), dtype)
     offset = numbers(draw, (batch, 2 * prod(sizes) * groups, *counts), draw(st.sampled_from(FLOATS)), -4, 4)
     attributes = {"kernel_size": sizes, "strides": steps, "padding": padding, "dilation": far}
-    return Sample([data, offset], {**attributes, "deformable_groups": groups})
+    return Sample([data, offset], {**attributes, "deformable_groups": groups, "inner": draw(st.booleans())})
+
+
+@st.composite
+def deformed_convolutions(draw: Draw) -> Sample:
+    """Images, distances and weights, in any layout."""
+    sample = draw(deformed_windows())
+    data, offset = sample.operands
+    sizes, channels = sample.attributes.pop("kernel_size"), data.shape[1]
+    del sample.attributes["inner"]
+    groups = draw(st.sampled_from([n for n in (1, 2) if channels % n == 0]))
+    weight = numbers(draw, (groups * draw(st.integers(1, 2)), channels // groups, *sizes), data.dtype.name, -2, 2)
+    layout, kernel = any_layout(draw, "NCHW"), any_layout(draw, "OIHW")
+    attributes = {**sample.attributes, "groups": groups, "data_layout": layout, "kernel_layout": kernel}
+    images = [change_layout(each, "NCHW", layout) for each in (data, offset)]
+    return Sample([*images, change_layout(weight, "OIHW", kernel)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "vision.roi_align": regions(),
     "vision.roi_pool": pooled_regions(),
     "vision.deformable_patches": deformed_windows(),
+    "nn.deformable_conv2d": deformed_convolutions(),
 }
