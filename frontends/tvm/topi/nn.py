@@ -20,6 +20,7 @@ from ....operators.windows import Window, each_dimension
 from ..absent import report_absent
 from .blocked import conv2d_NCHWc, pool, pool_grad
 from .depthwise import depthwise_conv2d_nchw, depthwise_conv2d_nhwc
+from .lstm import lstm
 from .utils import get_const_tuple, get_pad_tuple
 
 __getattr__ = report_absent("tvm.topi.nn")
@@ -63,6 +64,7 @@ __all__ = [
     "leaky_relu",
     "log_softmax",
     "lrn",
+    "lstm",
     "matmul",
     "mirror_pad",
     "nll_loss",

@@ -348,3 +348,30 @@ def compare_numpy_tvm(
         out = array(np.zeros(output.shape, output.dtype), device)
         func(*arrays, out)
     assert_allclose(out.numpy(), output, atol=1e-4, rtol=1e-4)
+
+
+def lstm_python(
+    Xs: Array, Wi: Array, Wh: Array, Bi: Array | None = None, Bh: Array | None = None,
+    h_init: Array | None = None, c_init: Array | None = None, proj: Array | None = None, p_i: Array | None = None,
+    p_f: Array | None = None, p_o: Array | None = None, f_act: str = "sigmoid", g_act: str = "tanh",
+    h_act: str = "tanh", reverse: bool = False, weight_layout: str = "IFGO",
+) -> tuple[Array, Array]:  # fmt: skip
+    """`topi.nn.lstm` step by step. f_act, g_act, h_act: `sigmoid` or `tanh`."""
+    functions = {"sigmoid": lambda x: 1 / (1 + np.exp(-x)), "tanh": np.tanh}
+    opened, made, shown = (functions[name] for name in (f_act, g_act, h_act))
+    batch, hidden = Xs.shape[1], Wi.shape[0] // 4
+    h = np.zeros((batch, Wh.shape[1]), Xs.dtype) if h_init is None else h_init
+    c = np.zeros((batch, hidden), Xs.dtype) if c_init is None else c_init
+    states: list[Array] = []
+    cells: list[Array] = []
+    for x in Xs[::-1] if reverse else Xs:
+        sums = x @ Wi.T + h @ Wh.T + (0 if Bi is None else Bi) + (0 if Bh is None else Bh)
+        gates = {letter: sums[:, n * hidden : (n + 1) * hidden] for n, letter in enumerate(weight_layout)}
+        if p_i is not None and p_f is not None:
+            gates["I"], gates["F"] = gates["I"] + p_i * c, gates["F"] + p_f * c
+        c = opened(gates["F"]) * c + opened(gates["I"]) * made(gates["G"])
+        h = opened(gates["O"] + (0 if p_o is None else p_o * c)) * shown(c)
+        h = h if proj is None else h @ proj.T
+        states.append(h)
+        cells.append(c)
+    return np.stack(states), np.stack(cells)

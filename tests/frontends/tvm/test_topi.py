@@ -316,3 +316,32 @@ def test_products_with_matrices_in_blocks_have_the_names_of_their_inputs() -> No
     np.testing.assert_allclose(run(conv, pixels, *sparse), np.einsum("nkhw,ck->nchw", pixels[1], matrix))
     with pytest.raises(TeError, match="kernel_size 3, expected 1"):
         topi.nn.sparse_conv2d(pixels[0], *tensors, layout="NCHW", kernel_size=3)
+
+
+@pytest.mark.parametrize("options", ["", "bias", "projection reverse", "peephole layout"])
+def test_a_recurrent_layer_is_a_scan(options: str) -> None:
+    rng, hidden, states = np.random.default_rng(0), 4, 2 if "projection" in options else 4
+    shapes: dict[str, tuple[int, ...]] = {"Xs": (5, 2, 3), "Wi": (4 * hidden, 3), "Wh": (4 * hidden, states)}
+    if "bias" in options:
+        shapes |= {"Bi": (4 * hidden,), "Bh": (4 * hidden,), "h_init": (2, states), "c_init": (2, hidden)}
+    if "projection" in options:
+        shapes |= {"proj": (states, hidden)}
+    if "peephole" in options:
+        shapes |= dict.fromkeys(("p_i", "p_f", "p_o"), (2, hidden))
+    arrays = {name: rng.normal(size=shape).astype("float32") for name, shape in shapes.items()}
+    tensors = {name: te.placeholder(shape, name=name) for name, shape in shapes.items()}
+    said: Any = {"reverse": "reverse" in options, "weight_layout": "GOIF" if "layout" in options else "IFGO"}
+    made = topi.nn.lstm(**tensors, **said)
+    expected = topi.testing.lstm_python(**arrays, **said)
+    results = [np.zeros(each.shape, "float32") for each in expected]
+    tvm.build(te.create_schedule([each.op for each in made]), [*tensors.values(), *made])(*arrays.values(), *results)
+    for got, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(got, wanted, 1e-5, 1e-6)
+
+
+def test_a_recurrent_layer_has_four_gates() -> None:
+    x, w = te.placeholder((2, 1, 3)), te.placeholder((6, 3))
+    with pytest.raises(TeError, match="weight_layout 'IFO', expected an order of IFGO"):
+        topi.nn.lstm(x, w, w, weight_layout="IFO")
+    with pytest.raises(TeError, match="weights of 6 rows, expected a known multiple of 4"):
+        topi.nn.lstm(x, w, w)
