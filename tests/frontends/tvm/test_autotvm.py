@@ -517,3 +517,20 @@ def test_the_fastest_records_of_a_graph_are_chosen(tmp_path: Path) -> None:
     assert [result.costs for _, result in record.load_from_file(chosen)] == [(2.0,)] * len(tasks)
     with autotvm.apply_graph_best(str(chosen)):
         assert relay.build(tvm.IRModule.from_expr(graph), "llvm").executable
+
+
+def test_tasks_of_tvm_have_the_default_schedule(tmp_path: Path) -> None:
+    x, w = te.placeholder((1, 4, 5, 5), name="x"), te.placeholder((2, 4, 3, 3), name="w")
+    task = autotvm.task.create("conv2d_nchw.x86", args=(x, w, 1, 1, 1, "float32"), target="llvm")
+    assert (len(task.config_space), task.workload[0]) == (1, "conv2d_nchw.x86")
+    schedule, (out, *inputs) = task.instantiate(task.config_space.get(0))
+    assert [int(each.shape[1]) for each in inputs] == [4, 4]
+    arrays = [np.ones(shape, "float32") for shape in ((1, 4, 5, 5), (2, 4, 3, 3), (1, 2, 5, 5))]
+    tvm.build(schedule, [*inputs, out], "llvm")(*arrays)
+    assert arrays[2][0, 0, 1, 1] == 36
+    pair = te.placeholder((2, 3)), te.placeholder((4, 3))
+    dense = autotvm.task.create("dense_nopack.x86", args=(*pair, None, "float32"), target="llvm")
+    log = str(tmp_path / "log")
+    option = autotvm.measure_option("local", autotvm.LocalRunner(number=1, repeat=1))
+    autotvm.tuner.RandomTuner(dense).tune(4, option, callbacks=[autotvm.callback.log_to_file(log)])
+    assert len(list(autotvm.record.load_from_file(log))) == 1

@@ -14,6 +14,7 @@ from ...target.target import Target, TargetLike, target_of
 from .dispatcher import ApplyConfig, DispatchContext
 from .flops import compute_flop
 from .space import ConfigEntity, ConfigSpace
+from .topi_tasks import topi_functions
 
 __getattr__ = report_absent("tvm.autotvm.task.task")
 
@@ -111,8 +112,15 @@ class Task:
 
     @property
     def func(self) -> Callable[..., tuple[Any, list[Any]]]:
-        """The template. A call of a template that the program does not have is an OptionError."""
-        return TASK_TABLE.get(self.name, self._report_missing)
+        """The template. A call of a template that neither the program nor TVM has is an OptionError."""
+        if self.name in TASK_TABLE:
+            return TASK_TABLE[self.name]
+        functions = topi_functions(self.name)
+        if functions is None:
+            return self._report_missing
+        template = TaskTemplate(self.name)
+        template.fcompute, template.fschedule = functions
+        return template
 
     def _report_missing(self, *_args: Any) -> NoReturn:
         raise OptionError(f"no template {self.name!r} in this program: import the module that registers it")
@@ -187,7 +195,8 @@ def create(
 ) -> Task:
     """A task: a template with arguments for a target.
 
-    task_name: of the template, or the template; a function that is no template becomes one.  The template runs once to
+    task_name: of the template, or the template; a function that is no template becomes one. A template of TVM's own,
+    `conv2d_nchw.cuda`, has one configuration, the default schedule.  The template runs once to
     define its space. template_key: of v0.6, part of records.  OptionError for a name without a template, errors of the
     template.
     """
