@@ -1,5 +1,6 @@
 """tvmc: models from files to packages and results, in Python and in a shell."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -148,8 +149,12 @@ def test_wrong_uses_are_errors(tmp_path: Path, onnx_file: Path) -> None:
         tvmc.run(package, hostname="board")
     with pytest.raises(ArgumentError, match=r"input x, .* size n is not known"):
         tvmc.run(tvmc.compile(tvmc.load(onnx_file), "llvm"))
-    with pytest.raises(UnsupportedError, match=r"tvmc\.compile: tuning_records is not supported"):
+    with pytest.raises(FileNotFoundError, match=r"records\.log: no such file of tuning records"):
         tvmc.compile(graph(), "llvm", tuning_records="records.log")
+    with pytest.raises(UnsupportedError, match=r"tvmc\.tune: hostname is not supported"):
+        tvmc.tune(graph(), "llvm", hostname="board")
+    with pytest.raises(OptionError, match="tuner 'best', expected ga, gridsearch"):
+        tvmc.tune(graph(), "llvm", tuner="best")
     cases: list[tuple[dict[str, Any], str]] = [
         ({"output_format": "mlf"}, "output_format 'mlf', expected 'so' or 'tar'"),
         ({"dump_code": "ptx"}, "dump_code 'ptx', expected relay, ll, asm"),
@@ -166,3 +171,18 @@ def test_wrong_uses_are_errors(tmp_path: Path, onnx_file: Path) -> None:
     (tmp_path / "other.tar").write_text("text")
     with pytest.raises(LoadError, match=r"no model of TVMCModel\.save"):
         tvmc.TVMCModel(model_path=tmp_path / "other.tar")
+
+
+@pytest.mark.parametrize("scheduler", [[], ["--enable-autoscheduler"]])
+def test_kernels_of_a_model_are_measured_once(scheduler: list[str], onnx_file: Path, tmp_path: Path) -> None:
+    records, package = tmp_path / "records.json", tmp_path / "package.tar"
+    options = ["--input-shapes", "x:[2,4]", "--repeat", "1", "--number", "1"]
+    assert main(["tune", str(onnx_file), "-o", str(records), *options, *scheduler, "--trials", "5"]) == 0
+    (line,) = records.read_text().splitlines()
+    assert json.loads(line)
+    compiled = ["compile", str(onnx_file), "-o", str(package), "--tuning-records", str(records), *options[:2]]
+    assert main(compiled) == 0
+    result = tvmc.run(tvmc.TVMCPackage(str(package)), inputs={"x": X})
+    np.testing.assert_allclose(result.get_output("output_0"), X @ W.T, rtol=1e-6)
+    more = tvmc.tune(tvmc.load(onnx_file, shape_dict={"x": [2, 4]}), "llvm", prior_records=records, trials=0)
+    assert Path(more).read_text() == records.read_text()

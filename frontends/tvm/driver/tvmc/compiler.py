@@ -69,14 +69,17 @@ def compile_model(
     `mixed_precision_calculation_type`, "float16" by default.  instruments: of the context.  target_host, executor,
     runtime, mod_name and mixed_precision_acc_type: as of `relay.build`.
 
-    UnsupportedError for tuning_records (schedules are not searched), cross, dump_offloads, use_vm, workspace_pools and
-    mixed_precision_ops; OptionError for another output_format than "so" or "tar", and for an unknown layout or code.
+    tuning_records: a file, which must exist; its records of kernels of graphs have the schedules that these have
+    without records. UnsupportedError for cross, dump_offloads, use_vm, workspace_pools and mixed_precision_ops;
+    OptionError for another output_format than "so" or "tar", and for an unknown layout or code.
     """
     refuse_options(
-        "tvmc.compile", tuning_records=tuning_records, cross=cross, cross_options=cross_options,
+        "tvmc.compile", cross=cross, cross_options=cross_options,
         dump_offloads=dump_offloads, use_vm=use_vm, workspace_pools=workspace_pools,
         additional_target_options=additional_target_options, mixed_precision_ops=mixed_precision_ops,
     )  # fmt: skip
+    if tuning_records is not None and not Path(tuning_records).is_file():
+        raise FileNotFoundError(f"{tuning_records}: no such file of tuning records")
     if output_format not in ("so", "tar"):
         raise OptionError(f"tvmc.compile: output_format {output_format!r}, expected 'so' or 'tar'")
     dumps = _listed(dump_code)

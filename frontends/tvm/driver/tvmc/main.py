@@ -14,6 +14,7 @@ from .....backends.graph.inputs import FILLS
 from .....core.errors import StepwellError
 from ... import version
 from ...absent import report_absent
+from .autotuner import TUNERS, tune_model
 from .compiler import LAYOUTS, compile_model
 from .frontends import get_frontend_names, load_model
 from .model import TVMCPackage
@@ -23,14 +24,15 @@ __getattr__ = report_absent("tvm.driver.tvmc.main")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs `compile` or `run` with arguments, by default those of the process; returns the exit code. A mistake of the
-    user is a message on stderr, and the exit code 1.
+    """Runs `compile`, `run` or `tune` with arguments, by default those of the process; returns the exit code. A mistake
+    of the user is a message on stderr, and the exit code 1.
     """
     parser = argparse.ArgumentParser(prog="tvmc", description="Compiles models, and runs them.")
     parser.add_argument("--version", action="version", version=f"Stepwell, as TVM {version.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_compile(commands.add_parser("compile", help="compile a model to a package"))
     _add_run(commands.add_parser("run", help="run a package"))
+    _add_tune(commands.add_parser("tune", help="measure the kernels of a model"))
     options = parser.parse_args(argv)
     try:
         options.function(options)
@@ -49,11 +51,33 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     add("--input-shapes", type=parse_shape_string, metavar='"NAME:[1,3,224,224]"', help="shapes of inputs")
     add("-O", "--opt-level", type=int, choices=range(5), default=3, help="the level of optimization")
     add("--desired-layout", choices=list(LAYOUTS), help="the layout of convolutions")
+    add("--tuning-records", metavar="RECORDS", help="a file that tune wrote, without an effect")
     add("--dump-code", default="", metavar="CODE", help="relay, ll or asm, separated by commas")
     add("--disabled-pass", default="", metavar="PASSES", help="names of passes, separated by commas")
     add("--pass-config", action="append", metavar="NAME=VALUE", help="an option of the context of passes")
     add("--mixed-precision", action="store_true", help="compute products in float16")
     parser.set_defaults(function=_compile)
+
+
+def _add_tune(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("FILE", help="the file of the model")
+    add("-o", "--output", required=True, metavar="RECORDS", help="the file of the records")
+    add("--target", default="llvm", help="what to measure on: 'llvm -mcpu=...', cuda")
+    add("--model-format", choices=get_frontend_names(), help="by default that of the file's suffix")
+    add("--input-shapes", type=parse_shape_string, metavar='"NAME:[1,3,224,224]"', help="shapes of inputs")
+    add("--desired-layout", choices=list(LAYOUTS), help="the layout of convolutions")
+    add("--tuning-records", metavar="RECORDS", help="a file of records that precede the new ones")
+    add("--enable-autoscheduler", action="store_true", help="write records of the auto-scheduler")
+    add("--trials", type=int, default=1000, help="0 for no measurements: kernels have one configuration")
+    add("--tuner", choices=TUNERS, default="xgb", help="without an effect: kernels have one configuration")
+    add("--timeout", type=int, default=10, help="the longest seconds of a measurement")
+    add("--repeat", type=int, default=1, help="the number of measurements")
+    add("--number", type=int, default=10, help="the number of runs of a measurement")
+    add("--min-repeat-ms", type=int, help="the least milliseconds of a measurement")
+    add("--early-stopping", type=int, help="without an effect: kernels have one configuration")
+    add("--parallel", type=int, help="without an effect: kernels are measured one after another")
+    parser.set_defaults(function=_tune)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -84,7 +108,25 @@ def _compile(options: argparse.Namespace) -> None:
         disabled_pass=options.disabled_pass,
         pass_context_configs=options.pass_config,
         desired_layout=options.desired_layout,
+        tuning_records=options.tuning_records,
         mixed_precision=options.mixed_precision,
+    )
+
+
+def _tune(options: argparse.Namespace) -> None:
+    tune_model(
+        load_model(options.FILE, options.model_format, options.input_shapes),
+        options.target,
+        options.output,
+        options.tuning_records,
+        options.enable_autoscheduler,
+        trials=options.trials,
+        tuner=options.tuner,
+        min_repeat_ms=options.min_repeat_ms,
+        timeout=options.timeout,
+        repeat=options.repeat,
+        number=options.number,
+        desired_layout=options.desired_layout,
     )
 
 

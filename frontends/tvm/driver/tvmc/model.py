@@ -84,6 +84,10 @@ class TVMCModel:
         """Prints the graph."""
         print(self.mod, file=file)
 
+    def default_tuning_records_path(self) -> str:
+        """A temporary file of this process for records, the same at each call."""
+        return str(Path(self._temporary()) / "tuning_records.json")
+
     def default_package_path(self) -> str:
         """The path of the compiled package of this model, in a temporary folder of the process."""
         return str(Path(self._temporary()) / "model_package.tar")
