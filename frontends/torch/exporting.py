@@ -14,6 +14,7 @@ from typing import Any
 from ...core.errors import ArgumentError
 from ..models.errors import ModelUnsupportedError
 from .library import torch
+from .quantized import QuantizedScript, is_quantized_script
 
 _KEPT = (
     "_upsample_nearest_exact1d.vec",
@@ -60,7 +61,9 @@ def exported_program(
     if model.training:
         raise ArgumentError("a module in training mode, expected one in evaluation mode: module.eval()")
     module, named = model, dict(kwargs or {})
-    if isinstance(model, torch.jit.ScriptModule):
+    if isinstance(model, torch.jit.ScriptModule) and is_quantized_script(model):
+        module = QuantizedScript(model)
+    elif isinstance(model, torch.jit.ScriptModule):
         try:
             module = _module_of_script(model, args, kwargs)
         except Exception:  # the converter raises any, for loops, branches and lists that it does not know

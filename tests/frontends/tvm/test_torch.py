@@ -257,3 +257,53 @@ def test_loops_of_scripts_on_data_are_errors() -> None:
 
     with pytest.raises(RuntimeError, match="TorchScript interpreter"):
         scripted(Grows(), torch.ones(2))
+
+
+class _Integers(nn.Module):
+    """A model with the operators of quantized networks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        ao = torch.ao.quantization
+        self.begin, self.end = ao.QuantStub(), ao.DeQuantStub()
+        self.first, self.relu = nn.Conv2d(3, 4, 3, padding=1), nn.ReLU()
+        self.depth, self.last = nn.Conv2d(4, 4, 3, padding=1, groups=4), nn.Linear(8, 5)
+        self.sum, self.pair = torch.ao.nn.quantized.FloatFunctional(), torch.ao.nn.quantized.FloatFunctional()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.relu(self.first(self.begin(x)))
+        y = nn.functional.max_pool2d(self.sum.add(y, self.depth(y)), 2).contiguous()  # hardtanh of QNNPACK needs it
+        y = self.pair.cat([y, nn.functional.hardtanh(y, -0.5, 0.5)], 1)
+        return self.end(self.last(nn.functional.adaptive_avg_pool2d(y, 1).flatten(1)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("engine", "traces"), [("fbgemm", True), ("qnnpack", True), ("fbgemm", False)])
+def test_quantized_models_compute_the_integers_of_pytorch(engine: str, traces: bool) -> None:
+    if engine not in torch.backends.quantized.supported_engines:
+        pytest.skip(f"PyTorch without {engine}")
+    before, torch.backends.quantized.engine = torch.backends.quantized.engine, engine
+    try:
+        torch.manual_seed(0)
+        ao, quantized, x = torch.ao.quantization, _Integers().eval(), torch.randn(4, 3, 6, 6)
+        ao.fuse_modules(quantized, [["first", "relu"]], inplace=True)
+        quantized.qconfig = ao.get_default_qconfig(engine)
+        ao.prepare(quantized, inplace=True)(x)
+        ao.convert(quantized, inplace=True)
+        script = torch.jit.trace(quantized, x) if traces else torch.jit.script(quantized)
+        mod, params = relay.frontend.from_pytorch(script, [("x", tuple(x.shape))])
+        later = torch.randn(4, 3, 6, 6)
+        found = relay.create_executor("graph", mod).evaluate()(later.numpy(), **params).numpy()
+        step = float(quantized.last.scale)
+        assert np.abs(found - quantized(later).numpy()).max() < 1.5 * step
+    finally:
+        torch.backends.quantized.engine = before
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dynamically_quantized_products() -> None:
+    layers = nn.Sequential(nn.Linear(4, 6), nn.ReLU(), nn.Linear(6, 3)).eval()
+    quantized, x = torch.ao.quantization.quantize_dynamic(layers, {nn.Linear}, dtype=torch.qint8), torch.randn(3, 4)
+    mod, params = relay.frontend.from_pytorch(torch.jit.trace(quantized, x), [("x", (3, 4))])
+    found = relay.create_executor("graph", mod).evaluate()(x.numpy(), **params).numpy()
+    np.testing.assert_allclose(found, quantized(x).numpy(), atol=0.02)
