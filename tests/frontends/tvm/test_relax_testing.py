@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
+from stepwell import OptionError
 from stepwell.core.errors import ArgumentError
 from stepwell.frontends.tvm import relax, relay, tir
 from stepwell.frontends.tvm.relax import testing
@@ -67,3 +68,31 @@ def test_functions_are_saved_with_their_arguments() -> None:
     add = tvm.get_global_func("test.vm.add")
     assert add is not None
     assert (add(tvm.nd.array(x), tvm.nd.array(x)).numpy() == 2 * x).all()
+
+
+def test_programs_are_written_as_their_nodes() -> None:
+    x, builder = relax.Var("x", relax.TensorStructInfo((2, 3), "float32")), relax.BlockBuilder()
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit_output(relax.op.add(x, x))
+        builder.emit_func_output(y)
+    func = builder.get()["main"]
+    text = relax.testing.dump_ast(func)
+    assert text.startswith('Function(\n    params=[\n        Var(\n            name_hint="')
+    assert 'op=Op(name="relax.add")' in text
+    assert "struct_info=ShapeStructInfo(" in text
+    (binding, *_) = func.body.blocks[0].bindings
+    short = relax.testing.dump_ast(binding, "  ", include_struct_info_annotations=False, include_call_attrs=False)
+    assert short.splitlines()[0] == "VarBinding("
+    assert short.splitlines()[2:4] == ["  value=Call(", '    op=Op(name="relax.add"),']
+    one = relax.testing.dump_ast(relax.const(1.5), include_struct_info_annotations=False)
+    shape = relax.testing.dump_ast(relax.ShapeExpr([1, 2]), include_struct_info_annotations=False)
+    assert (one, shape.splitlines()[0], shape.splitlines()[1]) == (
+        "Constant(data=1.5)",
+        "ShapeExpr(",
+        "    values=[",
+    )
+    with pytest.raises(OptionError, match="include_type_annotations, expected False"):
+        relax.testing.dump_ast(func, include_type_annotations=True)
+    with pytest.raises(OptionError, match="dump_ast of int, expected an expression of relax"):
+        relax.testing.dump_ast(3)
