@@ -101,6 +101,7 @@ class _Function:
         self.values: ChainMap[Expr, Value] = ChainMap()
         self.params: dict[Var, Value | None] = dict.fromkeys(function.params)
         self.callees: dict[Var, Function] = {}
+        self.aliases: dict[Var, Var] = {}  # parameters of inner functions that stand for untyped variables
         self.active: list[Function] = []
         self.is_written = False
 
@@ -193,7 +194,15 @@ class _Function:
             case _:
                 raise OptionError(f"{expr!r} is no tensor")
 
+    def _named(self, expr: Expr) -> Expr:
+        """The variable that a parameter of an inner function stands for; another expression itself."""
+        while isinstance(expr, Var) and expr in self.aliases and expr not in self.values:
+            expr = self.aliases[expr]
+        return expr
+
     def _var(self, expr: Var) -> Steps:
+        if (named := self._named(expr)) is not expr:
+            return (yield named)
         value = self.params.get(expr)
         if expr in self.callees:
             raise UnsupportedError(f"function @{self.name}: the value of {expr.name_hint} is a function")
@@ -211,7 +220,7 @@ class _Function:
         if expr.op.name in MARKS:
             return (yield expr.args[0])
         values: list[Value | None] = []
-        for arg in expr.args:
+        for arg in map(self._named, expr.args):
             is_open = isinstance(arg, Number) or self._is_unknown(arg)
             values.append(None if is_open else (yield arg))
         if None in values:
@@ -250,7 +259,7 @@ class _Function:
             if isinstance(value, SSAValue)
         }
         types = unknown_operands(expr.op, known, expr.attrs)
-        for n, (name, arg) in enumerate(zip(expr.op.operands, expr.args, strict=False)):
+        for n, (name, arg) in enumerate(zip(expr.op.operands, map(self._named, expr.args), strict=False)):
             if values[n] is None:
                 assert isinstance(arg, Var)
                 if name not in types:
@@ -317,10 +326,18 @@ class _Function:
 
     def _function_call(self, expr: FunctionCall) -> Steps:
         args: list[Value] = []
+        untyped: dict[Var, Var] = {}
         callee: Expr = self.callees.get(expr.op, expr.op) if isinstance(expr.op, Var) else expr.op
-        for n, arg in enumerate(expr.args):
+        for n, arg in enumerate(map(self._named, expr.args)):
             if self._is_unknown(arg) and isinstance(callee, GlobalVar):
                 self._take_type(arg, self.others(callee.name_hint), n)
+            if self._is_unknown(arg) and isinstance(callee, Function) and n < len(callee.params):
+                assert isinstance(arg, Var)
+                param = callee.params[n]
+                if param.type_annotation is None:  # an operator in the function says the type
+                    untyped[param] = arg
+                    continue
+                self.params[arg] = self._declare(arg, param.type_annotation)
             args.append((yield arg))
         if isinstance(callee, GlobalVar):
             return self._global_call(callee, args)
@@ -329,16 +346,20 @@ class _Function:
         if callee.attrs.keys() - GROUPING:
             names = ", ".join(callee.attrs)
             raise UnsupportedError(f"{expr!r}: a function inside of a function has attributes {names}, expected none")
-        if len(args) != len(callee.params):
-            raise OptionError(f"{expr!r}: {len(args)} arguments, expected {len(callee.params)}")
-        for param, arg in zip(callee.params, args, strict=True):
+        if len(expr.args) != len(callee.params):
+            raise OptionError(f"{expr!r}: {len(expr.args)} arguments, expected {len(callee.params)}")
+        params = [param for param in callee.params if param not in untyped]
+        for param, arg in zip(params, args, strict=True):
             param.known_type = type_of_value(arg)
         if callee in self.active:
             raise UnsupportedError(f"function @{self.name}: {expr.op!r} calls itself, which is not supported")
         self.active.append(callee)
-        outside, self.values = self.values, self.values.new_child(dict(zip(callee.params, args, strict=True)))
+        self.aliases |= untyped
+        outside, self.values = self.values, self.values.new_child(dict(zip(params, args, strict=True)))
         value = self._value(callee.body)
         self.values = outside
+        for param, named in untyped.items():
+            param.known_type = named.known_type
         self.active.pop()
         return value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -46,10 +47,23 @@ def list_global_func_names() -> list[str]:
 
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
-    """The function registered under a name. If no function is registered: None with `allow_missing`, else LinkError."""
+    """The function registered under a name, or the constructor of a pass under TVM's name: `relay._transform.FuseOps`,
+    `relax.transform.LegalizeOps`, `tir.transform.Simplify`. For another name: None with `allow_missing`, else
+    LinkError."""
     try:
         return packed.get_global_func(name)
     except LinkError:
-        if allow_missing:
-            return None
-        raise
+        space, _, own = name.rpartition(".")
+        found = getattr(import_module(_PASSES[space], __package__), own, None) if space in _PASSES else None
+        if found is None and not allow_missing:
+            raise
+        return found
+
+
+_PASSES = {
+    "relax.transform": ".relax.transform",
+    "relay._transform": ".relay.transform",
+    "tir.transform": ".tir.transform",
+    "transform": ".transform",
+}
+"""The modules of passes, by the first words of TVM's names of their constructors."""

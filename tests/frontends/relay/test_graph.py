@@ -327,3 +327,16 @@ def test_what_means_nothing_is_an_error(make: Callable[[], Any], message: str) -
 
 def x_free() -> Any:
     return relay.const(1.0)
+
+
+def test_an_inner_function_says_the_type_of_an_untyped_argument() -> None:
+    p, w = relay.var("p", shape=(2, 4)), relay.var("w")
+    product = relay.Function([p, w], relay.nn.dense(p, w, units=3))
+    x, weight = relay.var("x", shape=(2, 4)), relay.var("weight")
+    call = relay.FunctionCall(product, [x, weight])
+    mod = relay.module(relay.Function([x, weight], relay.FunctionCall(product, [x, weight]) + call))
+    (func,) = mod.function_ops.values()
+    assert [str(type) for type in func.body.block.arg_types] == ["tensor<2x4xf32>", "tensor<3x4xf32>"]
+    typed = relay.Function([p, v := relay.var("v", shape=(3, 4))], relay.nn.dense(p, v))
+    other = relay.module(relay.Function([x, weight], relay.FunctionCall(typed, [x, weight])))
+    assert str(next(iter(other.function_ops.values())).body.block.arg_types[1]) == "tensor<3x4xf32>"
