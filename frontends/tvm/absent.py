@@ -114,9 +114,6 @@ ABSENT: dict[str, dict[str, str]] = {
     "tvm.topi": {
         "argwhere": "the sizes of tensors do not depend on their elements, expected te.if_then_else on a condition",
     },
-    "tvm.topi.nn": {
-        "lstm": "te.scan, whose steps are not unrolled",
-    },
     "tvm.tir.analysis": dict.fromkeys(
         ("TensorizeInfo", "get_auto_tensorize_mapping_info", "get_tensorize_loop_mapping", "suggest_index_map"),
         "Schedule.tensorize finds the loops of an intrinsic itself",
@@ -150,7 +147,6 @@ ABSENT: dict[str, dict[str, str]] = {
     "tvm.relay.transform": {
         "InferLayout": "relay.transform.ConvertLayout",
     },
-    "tvm.driver.tvmc": {"tune": "tvmc.compile, which chooses default schedules"},
     "tvm._ffi": {"extract_ext_funcs": "tvm.register_func registers functions of Python"},
     "tvm.relay.quantize": dict.fromkeys(
         ("annotate", "partition"),
