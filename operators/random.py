@@ -22,6 +22,7 @@ from . import reduction, scans
 from .definition import Pattern, operator
 from .elements import build_tensor
 from .requirements import require_one_of
+from .windows import require_known_extents
 
 Array = Any
 Word = Any
@@ -54,9 +55,9 @@ def _block(key: Sequence[Word], counter: Sequence[Word], number: Callable[[int],
 Choose = Callable[[Any, Word, Word], Word]
 
 
-def _next_place(high: Word, low: Word, number: Callable[[int], Word], choose: Choose) -> list[Word]:
+def _next_place(place: Sequence[Word], number: Callable[[int], Word], choose: Choose) -> list[Word]:
     """The place in the path after another: a bit in two words, one place to the right."""
-    zero, one = number(0), number(1)
+    (high, low), zero, one = place, number(0), number(1)
     second = choose(high == one, number(_TOP), choose(high == zero, low >> one, zero))
     return [high >> one, second]
 
@@ -66,7 +67,7 @@ def _fresh_state(state: Sequence[Word], count: int, number: Callable[[int], Word
     zero, full = number(0), number(_ALL)
     key, path, place = state[:4], state[4:6], state[8:]
     hashed = [*_block(key, [full] * 4, number), zero, zero, zero, zero, number(_TOP), zero]
-    longer = [*key, path[0] | place[0], path[1] | place[1], zero, zero, *_next_place(*place, number, choose)]
+    longer = [*key, path[0] | place[0], path[1] | place[1], zero, zero, *_next_place(place, number, choose)]
     has_room, has_path = state[7] < number(_ALL - count), (place[0] | place[1]) != zero
     return [
         choose(has_room, own, choose(has_path, split, new))
@@ -82,7 +83,7 @@ def _split_states(
     key, path, counter, place = state[:4], state[4:6], state[6:8], state[8:]
     hashed, ends = _block(key, state[4:8], number), [zero, zero, number(_TOP >> 1), zero]
     left, right = [*hashed, zero, zero, *ends], [*hashed, number(_TOP), zero, *ends]
-    beyond = _next_place(*place, number, choose)
+    beyond = _next_place(place, number, choose)
     own = [*state[:8], *beyond]
     other = [*key, path[0] | place[0], path[1] | place[1], *counter, *beyond]
     has_path = (place[0] | place[1]) != zero
@@ -293,7 +294,7 @@ def multinomial(gen: Tensor, probs: Tensor, num_samples: int) -> list[Tensor]:
     total = reduction.sum(chances, -1, True)
     shares = build_tensor(probs.shape, lambda *i: chances(*i) / total(*i[:-1], 0), f"{name}_shares")
     ends = scans.cumsum(shares, -1)
-    rows = [getattr(extent, "value", extent) for extent in probs.shape[:-1]]
+    rows = require_known_extents(probs.shape[:-1], name)
     after, unit = _unit(gen, [*rows, num_samples], "float32", name)
 
     def ahead(*i: PrimExpr) -> PrimExpr:

@@ -78,7 +78,7 @@ def _attributes(definition: type[ImageOperator]) -> list[Field[Any]]:
     """The attributes in the order of the operator's parameters: fields for keywords only are last."""
     common = {each.name for each in fields(ImageOperator)}
     own = [each for each in fields(definition) if each.name not in common]
-    return sorted(own, key=lambda each: each.kw_only)
+    return sorted(own, key=lambda each: each.kw_only is True)
 
 
 def _signature(definition: Any, rank: int) -> inspect.Signature:

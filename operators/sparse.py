@@ -85,7 +85,8 @@ def sparse_product(
     dims: the axis of the vectors in the dense tensor, and the axis of the rows in the result, which has the other axes
     of the dense tensor.  tag: of the tensor of the result; that of the tensor of blocks ends in `_block`.
     """
-    matrix = _Sparse(name, *sparse, is_checked)
+    data, indices, indptr = sparse
+    matrix = _Sparse(name, data, indices, indptr, is_checked)
     if matrix.data.dtype != dense.dtype or dense.data_type.is_bool:
         raise TeError(f"{name}: elements of {matrix.data.dtype} and {dense.dtype}, expected numbers of one data type")
     vector, rows = dims

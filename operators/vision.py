@@ -433,8 +433,8 @@ def deformable_conv2d(
     (channels,) = require_known_extents([data.shape[image[1]]], name)
     if groups < 1 or features % groups or channels != inner * groups:
         raise TeError(f"{name}: {channels} channels and weights of {inner} for {features} in {groups} groups")
-    straight = [_transposed(each, image) for each in (data, offset)]
-    patches = deformable_patches(*straight, sizes, strides, padding, dilation, deformable_groups, True)
+    images, moves = (_transposed(each, image) for each in (data, offset))
+    patches = deformable_patches(images, moves, sizes, strides, padding, dilation, deformable_groups, True)
     dtype = out_dtype or data.dtype
     over = [reduce_axis((0, extent), f"r{letter}") for extent, letter in zip((inner, *sizes), "cyx", strict=True)]
     rc, ry, rx = (axis.var for axis in over)

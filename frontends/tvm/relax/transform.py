@@ -143,7 +143,10 @@ class _Legalizer(PyExprMutator):
     def visit_call_(self, op: Call) -> Expr:
         new = self.visit_expr_post_order(op)
         rule = self.rules.get(getattr(new.op, "name", "")) if isinstance(new, Call) else None
-        return new if rule is None else rule(self.builder_, self.builder_.normalize(new))
+        if rule is None or not isinstance(new, Call):
+            return new
+        self.builder_.normalize(new)  # its type, which the function may ask for
+        return rule(self.builder_, new)
 
 
 def DataflowUseInplaceCalls() -> FunctionalPass:

@@ -276,10 +276,14 @@ SPARSE = [(te.placeholder(part.shape, part.dtype.name, "s"), part) for part in i
 
 def test_products_with_matrices_in_rows() -> None:
     data, weight = given(), (te.placeholder((4, 5), name="W"), np.arange(20, dtype="float32").reshape(4, 5))
-    parts = [tensor for tensor, _ in SPARSE]
-    np.testing.assert_allclose(run(topi.nn.sparse_dense(data[0], *parts), data, *SPARSE), X @ MATRIX.T)
+    parts: Any = [tensor for tensor, _ in SPARSE]
+    np.testing.assert_allclose(
+        run(topi.nn.sparse_dense(data[0], parts[0], parts[1], parts[2]), data, *SPARSE), X @ MATRIX.T
+    )
     np.testing.assert_allclose(run(topi.nn.sparse_dense_sp_rhs(data[0], *parts), data, *SPARSE), X @ MATRIX.T)
-    np.testing.assert_allclose(run(topi.nn.sparse_dense_sp_lhs(*parts, data[0]), data, *SPARSE), MATRIX @ X.T)
+    np.testing.assert_allclose(
+        run(topi.nn.sparse_dense_sp_lhs(parts[0], parts[1], parts[2], data[0]), data, *SPARSE), MATRIX @ X.T
+    )
     np.testing.assert_allclose(run(topi.nn.sparse_add(data[0], *parts), data, *SPARSE), X + MATRIX)
     held = tvm.contrib.sparse.placeholder((3, 4), 4, name="h")
     held.data, held.indices, held.indptr = parts
@@ -302,8 +306,8 @@ def test_products_with_matrices_in_blocks_have_the_names_of_their_inputs() -> No
     for row, column, block in zip([0, 1, 1], parts[1], blocks, strict=True):
         matrix[2 * row : 2 * row + 2, 2 * column : 2 * column + 2] = block
     data, sparse = given(), [(te.placeholder(part.shape, part.dtype.name, "s"), part) for part in parts]
-    tensors = [tensor for tensor, _ in sparse]
-    made = topi.nn.sparse_dense(topi.nn.relu(data[0]), *tensors)
+    tensors: Any = [tensor for tensor, _ in sparse]
+    made: Any = topi.nn.sparse_dense(topi.nn.relu(data[0]), tensors[0], tensors[1], tensors[2])
     np.testing.assert_allclose(run(made, data, *sparse), X @ matrix.T)
     assert [made.op.tag, made.op.input_tensors[0].op.tag] == [
         "sparse_dense_sp_rhs_bsrmm",

@@ -1,6 +1,6 @@
 """Models of PyTorch as TVM's users import them: `relay.frontend.from_pytorch`, `relax.frontend.torch`."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from stepwell.frontends.tvm.relax.frontend import detach_params  # noqa: E402
 from stepwell.frontends.tvm.relax.frontend.torch import from_exported_program, from_fx  # noqa: E402
 
 nn = torch.nn
+Tensor = Any if TYPE_CHECKING else torch.Tensor
 SHAPE = (1, 3, 8, 8)
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit")  # PyTorch about itself, in categories that vary
 
@@ -216,8 +217,8 @@ def test_loops_of_scripts_are_those_of_the_sizes() -> None:
             super().__init__()
             self.cell = nn.Linear(4, 2)
 
-        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-            rows: list[torch.Tensor] = []
+        def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+            rows: list[Tensor] = []
             for n in range(x.size(0)):
                 rows.append(self.cell(x[n]) * n)
             return torch.stack(rows), rows[-1]
@@ -236,7 +237,7 @@ def test_branches_of_scripts_on_data_are_branches() -> None:
             super().__init__()
             self.up, self.down = nn.Linear(2, 2), nn.Linear(2, 2)
 
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
+        def forward(self, x: Tensor) -> Tensor:
             if bool(x[0, 0] > 0):
                 y = self.up(x)
             else:
@@ -250,7 +251,7 @@ def test_branches_of_scripts_on_data_are_branches() -> None:
 
 def test_loops_of_scripts_on_data_are_errors() -> None:
     class Grows(nn.Module):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
+        def forward(self, x: Tensor) -> Tensor:
             while bool(x.sum() < 100):
                 x = x * 2
             return x
@@ -270,7 +271,7 @@ class _Integers(nn.Module):
         self.depth, self.last = nn.Conv2d(4, 4, 3, padding=1, groups=4), nn.Linear(8, 5)
         self.sum, self.pair = torch.ao.nn.quantized.FloatFunctional(), torch.ao.nn.quantized.FloatFunctional()
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: Tensor) -> Tensor:
         y = self.relu(self.first(self.begin(x)))
         y = nn.functional.max_pool2d(self.sum.add(y, self.depth(y)), 2).contiguous()  # hardtanh of QNNPACK needs it
         y = self.pair.cat([y, nn.functional.hardtanh(y, -0.5, 0.5)], 1)

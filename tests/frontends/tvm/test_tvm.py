@@ -197,9 +197,10 @@ def test_a_function_of_python_is_registered_by_its_own_name() -> None:
     found = tvm.get_global_func("test_tvm_own_name")
     assert found is not None
     assert found(2) == 3
-    fold = tvm.get_global_func("relay._transform.FoldConstant")
+    fold: Any = tvm.get_global_func("relay._transform.FoldConstant")
     assert isinstance(fold, tvm.runtime.PackedFunc)
-    assert fold().info.name == "FoldConstant"
+    made: Any = fold
+    assert made().info.name == "FoldConstant"
     assert tvm.get_global_func("relay._transform.Nothing", allow_missing=True) is None
     assert tvm.get_global_func("test.tvm.nobody", allow_missing=True) is None
     with pytest.raises(LinkError, match=r"test\.tvm\.nobody"):
