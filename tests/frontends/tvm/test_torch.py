@@ -15,7 +15,10 @@ from stepwell.frontends.tvm.relax.frontend import detach_params  # noqa: E402
 from stepwell.frontends.tvm.relax.frontend.torch import from_exported_program, from_fx  # noqa: E402
 
 nn = torch.nn
-Tensor = Any if TYPE_CHECKING else torch.Tensor
+if TYPE_CHECKING:
+    from typing import Any as Tensor
+else:
+    Tensor = torch.Tensor
 SHAPE = (1, 3, 8, 8)
 pytestmark = pytest.mark.filterwarnings("ignore:.*torch.jit")  # PyTorch about itself, in categories that vary
 
