@@ -27,7 +27,7 @@ def pytest_collection_finish() -> None:
 # The time of an example is meaningless on a shared machine.
 settings.register_profile(
     "test",
-    max_examples=10,
+    max_examples=6,
     derandomize=True,
     database=None,
     deadline=None,
