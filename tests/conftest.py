@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from stepwell.tools.warm_python import WarmPython
+
 # Tests compile: results must not depend on earlier runs. Tests of the cache have their own.
 os.environ["STEPWELL_CACHE"] = "off"
 os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in tests
@@ -47,6 +49,12 @@ def pytest_configure() -> None:
     if settings.get_current_profile_name() == "test":
         assert callable(providers._get_local_constants)
         providers._get_local_constants = Constants
+
+
+@pytest.fixture(scope="session")
+def warm_python() -> WarmPython:
+    """Python that has imported Stepwell, for programs in processes of their own that are not about imports."""
+    return WarmPython()
 
 
 @pytest.fixture(scope="session")
