@@ -101,6 +101,7 @@ def _become(command: list[str], cwd: str, environment: dict[str, str], files: li
         os.close(opened)
     os.chdir(cwd)
     os.environ.update(environment)
+    sys.path[1:1] = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
     before = set(sys.modules)
     status = 0
     try:
