@@ -110,13 +110,14 @@ def _become(command: list[str], cwd: str, environment: dict[str, str], files: li
         if isinstance(end.code, str):
             print(end.code, file=sys.stderr)
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
         status = 1
     names = [name for name in set(sys.modules) - before if name.partition(".")[0] in _PACKAGES]
     imported.write_text("\n".join(sorted(names)))
-    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]  as at the end of an interpreter
-    atexit._run_exitfuncs()
+    # As at the end of an interpreter.
+    threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
+    atexit._run_exitfuncs()  # pyright: ignore[reportPrivateUsage]
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
