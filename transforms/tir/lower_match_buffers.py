@@ -47,8 +47,8 @@ class TirLowerMatchBuffersPass(ModulePass):
     """Replaces each named box of a buffer by the buffer, with indices offset by the lower corner of the box.
 
     Symbols in the shape, strides and offset of the box become the values of the buffer; assertions check all other
-    declared sizes. The offset of a tile of fragments that declares no strides is its number times its size. Pointers into the box point into the buffer; a call that takes the box itself takes a buffer
-    declared over such a pointer.
+    declared sizes. The offset of a tile of fragments that declares no strides is its number times its size. Pointers
+    into the box point into the buffer; a call that takes the box itself takes a buffer declared over such a pointer.
 
     In functions with kernels, pointers to allocated memory become buffers, and buffers replace views of other shapes,
     so that threads can have copies of them.
@@ -141,8 +141,8 @@ class _Lowering:
         return (rows, columns) if whole and self.op.mixed_strides == [columns, 1] else None
 
     def _position_of_tile(self, lows: Sequence[Mixed]) -> Mixed:
-        """The offset of a tile of fragments if the elements of each tile are contiguous, the tiles along the rows of the
-        buffer."""
+        """The offset of a tile of fragments if the elements of each tile are contiguous, with the tiles along the rows
+        of the buffer."""
         assert self._tile is not None
         (rows, columns), shape, builder = self._tile, memref_type(self.op.source).get_shape(), self.builder
         line: Mixed = 0
