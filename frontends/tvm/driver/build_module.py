@@ -354,8 +354,17 @@ def schedule_to_module(
     name: str = "main",
     binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
 ) -> IRModule:
-    """The function of a schedule of tensors, not lowered. args, binds: as of `lower`."""
-    return _program(sch, args, name, binds)
+    """The function of a schedule of tensors, as loops without blocks; simplified and vectorized by `lower` only. args,
+    binds: as of `lower`."""
+    source = _program(sch, args, name, binds)
+    mod = run_passes(source, [XdslPass(each) for each in _resolve_blocks()])
+    mod.remember_source(source)
+    return mod
+
+
+def scheduled_module(sch: te.Schedule, args: Sequence[Any]) -> IRModule:
+    """The function of a schedule of tensors, with its blocks. args: as of `lower`."""
+    return _program(sch, args, "main", None)
 
 
 form_irmodule = schedule_to_module

@@ -100,6 +100,18 @@ def test_parameters_of_a_module_are_its_own_whatever_args_are() -> None:
         assert b.tolist() == [2] * 4
 
 
+def test_the_function_of_a_schedule_has_loops_without_blocks() -> None:
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: te.if_then_else(i > 1, A[i], 0.0), name="B")
+    func = tvm.driver.build_module.schedule_to_module(te.create_schedule(B.op), [A, B])["main"]
+    assert isinstance(func.body, tvm.tir.For)
+    assert func.body is func.body
+    value = func.body.body.value
+    assert isinstance(value, tvm.tir.Call)
+    assert value.op.name == "tir.if_then_else"
+    assert [str(each) for each in value.args[::2]] == ["(i > 1)", "0.0"]
+
+
 def test_a_function_is_found_by_its_symbol_too() -> None:
     mod = tvm.build(doubled().with_attr("global_symbol", "twice"))
     b = np.zeros(2, "float32")
