@@ -8,6 +8,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES
 from ....analysis.threads.fragments import FILL, MULTIPLY, fragments_of, layout_of
+from ....analysis.threads.registers import MMA, is_product_of_values, product_of, values_of
 from ....analysis.threads.shuffles import ALL_LANES, shuffle_of
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of, wrap_int
@@ -131,6 +132,17 @@ def matrix_operation(w: UpstreamWriter, op: CallIntrinOp) -> None:
         operands += [memory.base, w.index(memory.offset), w.index(w.index_of(op.args[6]))]
     callee = w.module.declare_matrix_operation(name, layout, [operand.type for operand in operands])
     w.module.call_named(w, callee, operands, [])
+
+
+def product(w: UpstreamWriter, op: CallIntrinOp) -> None:
+    """Emits a call of a product of matrices in the registers of a warp: the factors and the sums of each lane."""
+    if w.launched is None or not is_product_of_values(op):
+        raise unsupported_op_error(op, f"T.{op.intrinsic.data}: only a kernel has warps (`tir-lower-fragments`)")
+    operands = [w.value(value) for value in values_of(op)]
+    (result,) = op.results
+    types = [lower_type(result.type)]
+    callee = w.module.declare_matrix_operation(MMA, product_of(op).name, [each.type for each in operands], types)
+    w.bind(result, w.module.call_named(w, callee, operands, types)[0])
 
 
 HANDLERS: Handlers = {LaunchThreadOp: _launch}
