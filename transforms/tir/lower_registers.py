@@ -12,7 +12,7 @@ from ...analysis.index import Analyzer
 from ...analysis.names import memory_name
 from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import THREAD_AXES, bound_loop_range, is_thread_loop, thread_axis_of
-from ...analysis.threads.memories import OF_WARP, memory_of
+from ...analysis.threads.memories import OF_WARP, local_buffer, memory_of
 from ...analysis.threads.registers import (
     LDMATRIX,
     MMA,
@@ -24,7 +24,7 @@ from ...analysis.threads.registers import (
     product_of,
     register_error,
 )
-from ...core.dtypes import DType, dtype_of, mlir_type
+from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...core.gpu import WARP_SIZE
 from ...dialects.tir import (
     AllocBufferOp,
@@ -238,23 +238,33 @@ class _Lowering:
                 (left, right), ("left", "right"), product.counts, product.dtypes, strict=False
             )
         ]
-        dtype = product.dtypes[2]
         first = builder.sub(thread, self.lane)
         places = _QuadPlaces(product) if product.is_by_quads else _Places(product)
         index = self._loop("index", product.counts[2])
+        here, point = sums.indices(builder, index), builder.point
+        total, dtype = self._total(sums, here, product.dtypes[2])
         each = self._loop("k", product.shape[2])
         row, column = places.sum(builder, self.lane, index)
-        here = sums.indices(builder, index)
+        elements = places.left(builder, row, each, self.lane), places.right(builder, each, column, self.lane)
         factors: list[SSAValue] = []
-        for buffer, place in zip(
-            shown,
-            (places.left(builder, row, each, self.lane), places.right(builder, each, column, self.lane)),
-            strict=True,
-        ):
-            lane, element = place
+        for buffer, (lane, element) in zip(shown, elements, strict=True):
             factors.append(builder.cast(builder.load(buffer, [builder.add(first, lane), element]), dtype))
-        before = builder.load(sums.buffer, here)
-        builder.store(builder.add(before, builder.mul(*factors)), sums.buffer, here)
+        where = here if total is sums.buffer else [builder.const(0, i32)]
+        before = builder.load(total, where)
+        builder.store(builder.add(before, builder.mul(*factors)), total, where)
+        if total is not sums.buffer:
+            builder.point = point
+            result = builder.load(total, [builder.const(0, i32)])
+            builder.store(builder.cast(result, product.dtypes[2]), sums.buffer, here)
+
+    def _total(self, sums: _Registers, here: list[SSAValue], dtype: DType) -> tuple[SSAValue, DType]:
+        """The buffer in which a sum is computed, and its data type: sums of 16 bits are rounded once."""
+        if dtype.name != "float16":
+            return sums.buffer, dtype
+        builder, wide = self.builder, parse_dtype("float32")
+        total = builder.insert(local_buffer("total", mlir_type(wide), 1)).buffer
+        builder.store(builder.cast(builder.load(sums.buffer, here), wide), total, [builder.const(0, i32)])
+        return total, wide
 
     def _thread(self) -> tuple[SSAValue, int]:
         """The index of the thread in its block, `threadIdx.x` fastest, and the number of threads."""

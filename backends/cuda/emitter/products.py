@@ -11,7 +11,7 @@ _BITS = {"float16": 16, "bfloat16": 16, "tfloat32": 19, "float32": 32, "float64"
 _BITS |= {"int8": 8, "uint8": 8, "int4": 4, "uint4": 4}
 _TYPES = {
     "float16": "__half", "bfloat16": "__nv_bfloat16", "tfloat32": "float", "float32": "float", "float64": "double",
-    "int8": "signed char", "uint8": "signed char", "int4": "signed char", "uint4": "signed char", "int32": "int",
+    "int8": "signed char", "uint8": "signed char", "int4": "unsigned char", "uint4": "unsigned char", "int32": "int",
 }  # fmt: skip
 
 

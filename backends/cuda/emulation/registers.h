@@ -1,7 +1,8 @@
 // Products of matrices in the registers of a warp: the instruction mma.sync of PTX.
 //
 // All lanes must reach a product; like a vote, it orders no memory. Each lane shows its registers to the others, and
-// computes its own sums. A product is rounded to the type of the sums, and so is each sum, in the order of k.
+// computes its own sums, in the order of k. Each sum is rounded to its type, but sums of 16 bits are computed in float
+// and rounded once.
 
 #pragma once
 
@@ -79,9 +80,15 @@ STEPWELL_INLINE float stepwell_value(__nv_bfloat16 x) {
 STEPWELL_INLINE int stepwell_sum(int sum, int product) { return int(unsigned(sum) + unsigned(product)); }
 STEPWELL_INLINE float stepwell_sum(float sum, float product) { return sum + product; }
 STEPWELL_INLINE double stepwell_sum(double sum, double product) { return sum + product; }
-STEPWELL_INLINE __half stepwell_sum(__half sum, float product) {
-  return __half(float(sum) + float(__half(product)));
-}
+
+template <class S>
+struct stepwell_total {
+  using type = S;
+};
+template <>
+struct stepwell_total<__half> {
+  using type = float;
+};
 
 template <class Places, int k, int sums, int left, int right, int left_bits, bool left_sign, int right_bits,
           bool right_sign, class S, class A, class B>
@@ -90,7 +97,7 @@ STEPWELL_UNWATCHED inline void stepwell_mma(S* d, const A* a, const B* b, int li
   const int lane = int(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % warpSize;
   for (int index = 0; index < sums; ++index) {
     const int row = Places::row(lane, index), column = Places::column(lane, index);
-    S sum = d[index];
+    typename stepwell_total<S>::type sum(d[index]);
     for (int each = 0; each < k; ++each) {
       const stepwell_element x = Places::left(row, each, lane), y = Places::right(each, column, lane);
       const A* from = reinterpret_cast<const A*>(registers + x.lane * stepwell_register_bytes);
@@ -98,6 +105,6 @@ STEPWELL_UNWATCHED inline void stepwell_mma(S* d, const A* a, const B* b, int li
       sum = stepwell_sum(sum, stepwell_value<left_bits, left_sign>(from[x.index]) *
                                   stepwell_value<right_bits, right_sign>(with[y.index]));
     }
-    d[index] = sum;
+    d[index] = S(sum);
   }
 }
