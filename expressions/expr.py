@@ -264,9 +264,13 @@ class StringImm(PrimExpr):
 
 
 class Cast(PrimExpr):
-    """The conversion of a value to another data type."""
+    """The conversion of a value to another data type; a value of a program that is read converts itself."""
 
     __slots__ = ("value",)
+
+    def __new__(cls, dtype: str, value: Any) -> Any:
+        convert = getattr(type(value), "converted", None)
+        return super().__new__(cls) if convert is None else convert(value, dtype)
 
     def __init__(self, dtype: str, value: ExprLike):
         self.data_type = parse_dtype(dtype)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.parser import Parser
 
 from ..analysis.names import buffer_name
@@ -16,8 +16,9 @@ from ..analysis.scopes import statements
 from ..core.byte_products import GROUP, SUMS, bytes_of_windows
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
+from ..core.walking import find_ops
 from ..dialects import mlir_context
-from ..dialects.tir import BlockOp, FuncOp, InitOp, MatchBufferOp
+from ..dialects.tir import BlockOp, FuncOp, InitOp, LetOp, MatchBufferOp
 from ..dialects.tir.tree import treeify
 from ..module import Module
 from .dot_intrinsics import dot_intrinsic
@@ -47,6 +48,7 @@ def describe_tensor_intrin(name: str, description: Module, implementation: Modul
     number, shape or data type.
     """
     functions = [_function(name, module) for module in (description, implementation)]
+    _replace_names(functions[0])
     for function in functions:
         treeify(function)
     pairs = [buffers_of(function) for function in functions]
@@ -90,6 +92,15 @@ def tensor_intrin(name: str) -> TensorIntrin:
         return describe_tensor_intrin(name, *functions)
     known = [*_INTRINSICS, *BYTE_PRODUCTS]
     raise OptionError(f"no tensor intrinsic {name!r}{did_you_mean(name, known)} (registered: {', '.join(known)})")
+
+
+def _replace_names(function: FuncOp) -> None:
+    """Replaces names of variables by the variables, as blocks of schedules have no such names."""
+    for op in list(find_ops(function, LetOp)):
+        if isinstance(op.value.owner, Block):
+            op.result.replace_all_uses_with(op.value)
+            op.detach()
+            op.erase()
 
 
 def _function(name: str, module: Module) -> FuncOp:

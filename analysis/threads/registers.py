@@ -8,21 +8,17 @@ ISA, "Matrix multiply-accumulate operation using mma instruction".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ...core.diagnostics import where
-from ...core.dtypes import DType, dtype_of, parse_dtype
+from ...core.dtypes import DType, parse_dtype
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
-from ...dialects.tir import AllocateOp, CallIntrinOp, ConstOp, HandleType, constant_value
-from ...dialects.tir.base import memref_type
-from ..names import memory_name
-from .memories import memory_of
+from ...dialects.tir import CallIntrinOp, ConstOp, constant_value
 
 MMA = "ptx_mma"
 LDMATRIX = "ptx_ldmatrix"
@@ -169,23 +165,6 @@ def product_of(op: CallIntrinOp) -> WarpProduct:
     if not is_product_of_values(op) and constant_value(op.args[12]) not in (0, False):
         raise register_error(op, "sums that saturate are not supported")
     return product
-
-
-def check_elements(op: CallIntrinOp, pointers: Sequence[SSAValue], dtypes: Sequence[DType]) -> None:
-    """Raises UnsupportedError unless pointers refer to memory of data types."""
-    for pointer, dtype in zip(pointers, dtypes, strict=True):
-        memory = memory_of(pointer)
-        got = None if memory is None else dtype_of(element_of(memory))
-        if memory is None or got != dtype:
-            name = "a pointer" if memory is None else memory_name(memory)
-            raise register_error(op, f"{name} has elements of {got}, expected {dtype}")
-
-
-def element_of(memory: SSAValue) -> Attribute:
-    """The type of the elements of a memory."""
-    if isinstance(memory.owner, AllocateOp) and isinstance(memory.type, HandleType):
-        return memory.owner.pointer.type.element
-    return memref_type(memory).element_type
 
 
 def _string(op: CallIntrinOp, n: int) -> str:

@@ -14,6 +14,7 @@ from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
 from ...dialects.tir import CallIntrinOp, HandleType, Mixed, TirBuilder, constant_value
 from ..scopes import ancestors
 from .axes import THREAD_AXES, BoundLoop, bound_loop_range, is_thread_loop, thread_axis_of
+from .registers import is_product_of_values
 
 MODES = {"tvm_warp_shuffle": "idx", "tvm_warp_shuffle_up": "up", "tvm_warp_shuffle_down": "down"}
 """The mode of each builtin: the source lane is given by its index (`idx`) or by the distance to it (`up`, `down`)."""
@@ -39,6 +40,11 @@ class Shuffle:
 def is_shuffle(op: Operation) -> bool:
     """Whether an op is a shuffle."""
     return isinstance(op, CallIntrinOp) and op.intrinsic.data in MODES
+
+
+def is_exchange(op: Operation) -> bool:
+    """Whether the lanes of a warp exchange values by an op: a shuffle, or a product of matrices in their registers."""
+    return is_shuffle(op) or is_product_of_values(op)
 
 
 def is_active_mask(op: Operation) -> bool:

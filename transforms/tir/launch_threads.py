@@ -24,7 +24,7 @@ from ...analysis.threads.axes import (
 from ...analysis.threads.execution import effects_of, has_copy_for_each_thread, statements_of_threads
 from ...analysis.threads.fragments import has_fragment_nests, is_in_fragment_nest
 from ...analysis.threads.memories import LOCAL, is_fragment, is_shared, memory_of
-from ...analysis.threads.shuffles import check_convergence, is_shuffle
+from ...analysis.threads.shuffles import check_convergence, is_exchange
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
@@ -100,7 +100,7 @@ def _launch(kernel: Operation) -> None:
     loops = [op for op in kernel.walk() if is_thread_loop(op)]
     _check_elements(kernel)
     extents = thread_extents(inner)
-    for op in [op for op in kernel.walk() if is_shuffle(op)]:
+    for op in [op for op in kernel.walk() if is_exchange(op)]:
         check_convergence(op, extents)
     allocations = _allocations(kernel)
     for alloc in allocations:

@@ -49,7 +49,7 @@ from ...dialects.tir import (
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.tree import erase_if_dead, treeify
 from .layouts import Layouts
-from .lower_registers import lower_register_operation
+from .lower_registers import keep_in_registers, lower_register_operation
 from .pointed_memory import PointedMemory
 from .pointers import replace_pointers
 
@@ -100,6 +100,7 @@ def lower_fragments(function: FuncOp, *, in_memory: bool = False) -> None:
         _erase(op)
     if on_registers:
         replace_pointers(function)
+        keep_in_registers(function)
     if operations or on_registers:
         treeify(function)
 

@@ -8,29 +8,32 @@ from xdsl.dialects.builtin import i32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.index import Analyzer
-from ...analysis.names import memory_name
+from ...analysis.index import Analyzer, Lin
+from ...analysis.names import buffer_name
 from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import THREAD_AXES, bound_loop_range, is_thread_loop, thread_axis_of
-from ...analysis.threads.memories import OF_WARP, local_buffer, memory_of
+from ...analysis.threads.memories import LOCAL, OF_WARP, local_buffer, memory_of
 from ...analysis.threads.registers import (
     LDMATRIX,
     MMA,
     MMA_FILL,
     WarpProduct,
-    check_elements,
     check_operands,
-    element_of,
     product_of,
     register_error,
 )
 from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
 from ...core.gpu import WARP_SIZE
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AllocBufferOp,
     CallIntrinOp,
     ForOp,
+    FuncOp,
     HandleType,
+    LaunchThreadOp,
+    LoadOp,
+    StoreOp,
     TirBuilder,
     constant_value,
     memory_space,
@@ -38,6 +41,8 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.copying import copy_expression
+from ...dialects.tir.operands import redirect_access
+from ...dialects.tir.tree import erase_if_dead
 from .layouts import Layouts
 from .pointed_memory import PointedMemory
 
@@ -67,6 +72,11 @@ class _Registers:
 
     buffer: SSAValue
     position: SSAValue
+
+    @property
+    def dtype(self) -> DType:
+        """The data type of the elements."""
+        return dtype_of(memref_type(self.buffer).element_type)
 
     def indices(self, builder: TirBuilder, offset: SSAValue | int) -> list[SSAValue]:
         """The indices of an element."""
@@ -119,7 +129,7 @@ class _Lowering:
         size = self._constant(0)
         registers = self._registers(self.op.args[1], self.op.args[2], size)
         e = self._loop("e", size)
-        zero = self.builder.const(0, dtype_of(memref_type(registers.buffer).element_type))
+        zero = self.builder.const(0, registers.dtype)
         self.builder.store(zero, registers.buffer, registers.indices(self.builder, e))
 
     def store(self) -> None:
@@ -129,7 +139,7 @@ class _Lowering:
         builder, count = self.builder, _SIDE * _SIDE // WARP_SIZE
         registers = self._registers(self.op.args[3], self.op.args[4], count)
         matrix = self._registers(self.op.args[2], builder.const(0, i32))
-        check_elements(self.op, [self.op.args[2]], [dtype_of(memref_type(registers.buffer).element_type)])
+        self._check(matrix, registers.dtype)
         e = self._loop("e", count)
         half = builder.binary("floordiv", builder.binary("floormod", e, 4), 2)
         row = builder.add(builder.mul(half, 8), builder.binary("floordiv", self.lane, 4))
@@ -145,15 +155,11 @@ class _Lowering:
         and each lane receives 4 bytes of a row, of which four lanes have all."""
         op, builder = self.op, self.builder
         is_transposed, number = constant_value(op.args[0]), self._constant(1)
-        memory = memory_of(op.args[3])
-        if memory is None or number not in (1, 2, 4):
-            raise register_error(op, f"{number} matrices, expected 1, 2 or 4 in registers")
-        bits = dtype_of(element_of(memory)).bits
-        if bits not in (8, 16, 32):
-            raise register_error(op, f"elements of {bits} bits, expected 8, 16 or 32")
-        check_elements(op, [op.args[5]], [dtype_of(element_of(memory))])
-        per = 32 // bits
         registers = self._registers(op.args[3], op.args[4])
+        bits = registers.dtype.bits
+        if number not in (1, 2, 4) or bits not in (8, 16, 32):
+            raise register_error(op, f"{number} matrices of elements of {bits} bits, expected 1, 2 or 4 of 8, 16 or 32")
+        per = 32 // bits
         if is_transposed and bits == 8:
             self._load_transposed_bytes(registers)
             return
@@ -172,6 +178,7 @@ class _Lowering:
         offset = copy_expression(op.args[6], builder, dict(known), self.loop)
         position = builder.add(position, builder.cast(offset, "int64"))
         there = _Registers(buffer, position)
+        self._check(there, registers.dtype)
         value = builder.load(buffer, there.indices(builder, column))
         here = builder.add(builder.mul(r, per), e)
         builder.store(value, registers.buffer, registers.indices(builder, here))
@@ -189,6 +196,7 @@ class _Lowering:
         right = builder.mul(builder.binary("floordiv", e, 8), 8)
         column = builder.add(builder.binary("floordiv", self.lane, 4), right)
         there = _Registers(buffer, position)
+        self._check(there, registers.dtype)
         value = builder.load(buffer, there.indices(builder, builder.add(builder.mul(row, stride), column)))
         builder.store(value, registers.buffer, registers.indices(builder, e))
 
@@ -196,9 +204,16 @@ class _Lowering:
 
     def _factors(self, product: WarpProduct) -> tuple[_Registers, _Registers, _Registers]:
         args = self.op.args
-        check_elements(self.op, [args[6], args[8], args[10]], product.dtypes)
         left, right, sums = (self._registers(args[n], args[n + 1]) for n in (6, 8, 10))
+        for registers, dtype in zip((left, right, sums), product.dtypes, strict=True):
+            self._check(registers, dtype)
         return left, right, sums
+
+    def _check(self, registers: _Registers, dtype: DType) -> None:
+        """Raises UnsupportedError unless elements are of a data type."""
+        if registers.dtype != dtype:
+            name = buffer_name(registers.buffer)
+            raise register_error(self.op, f"{name} has elements of {registers.dtype}, expected {dtype}")
 
     def multiply(self, product: WarpProduct) -> None:
         builder, op = self.builder, self.op
@@ -225,7 +240,7 @@ class _Lowering:
         rest = analyzer.floormod(analyzer.exact(registers.position), count)
         if shape[-1] % count or analyzer.constant(rest) != 0:
             raise register_error(
-                self.op, f"{count} elements of {memory_name(registers.buffer)} that may be in two rows of it"
+                self.op, f"{count} elements of {buffer_name(registers.buffer)} that may be in two rows of it"
             )
 
     def multiply_in_memory(self, product: WarpProduct) -> None:
@@ -300,6 +315,42 @@ class _Lowering:
         return value
 
 
+def keep_in_registers(function: FuncOp) -> None:
+    """Replaces memory of a warp by memory of each thread, in place, where every lane accesses its own row of the memory
+    alone: the row before the last dimension, of which there are as many as lanes."""
+    analyzer = Analyzer()
+    for alloc in list(find_ops(function, AllocBufferOp)):
+        shape = alloc.type.get_shape()
+        if (
+            scope_of(alloc.type) != OF_WARP
+            or len(shape) < 2
+            or shape[-2] != WARP_SIZE
+            or alloc.mixed_strides is not None
+        ):
+            continue
+        users = [use.operation for use in alloc.buffer.uses]
+        if users and all(isinstance(user, LoadOp | StoreOp) and _is_own_row(analyzer, user) for user in users):
+            extents = [*alloc.mixed_shape[:-2], alloc.mixed_shape[-1]]
+            new = alloc.copy_with_shape(extents, memory_space(LOCAL))
+            new.location = alloc.location
+            Rewriter.insert_op(new, InsertPoint.before(alloc))
+            for user in users:
+                assert isinstance(user, LoadOp | StoreOp)
+                row = user.indices[-2]
+                redirect_access(user, new.buffer, [*user.indices[:-2], user.indices[-1]])
+                erase_if_dead(row)
+            alloc.detach()
+            alloc.erase()
+
+
+def _is_own_row(analyzer: Analyzer, user: LoadOp | StoreOp) -> bool:
+    """Whether the row of an access is the index of the lane."""
+    loop = next((outer for outer in ancestors(user) if thread_axis_of(outer) == THREAD_AXES[0]), None)
+    if not isinstance(loop, ForOp | LaunchThreadOp) or bound_loop_range(loop) != (0, WARP_SIZE):
+        return False
+    return analyzer.exact(user.indices[-2]) == Lin.of(loop.variable)
+
+
 def _scope(memory: SSAValue) -> str:
     return memory.type.scope.data if isinstance(memory.type, HandleType) else scope_of(memref_type(memory))
 
@@ -367,4 +418,4 @@ class _QuadPlaces:
         return b.add(row, below), b.add(column, b.binary("floormod", index, 2))
 
 
-__all__ = ["lower_register_operation"]
+__all__ = ["keep_in_registers", "lower_register_operation"]
