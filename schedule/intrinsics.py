@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -37,6 +37,7 @@ class TensorIntrin:
 
 
 _INTRINSICS: dict[str, TensorIntrin] = {}
+_FAMILIES: list[Callable[[str], tuple[Module, Module] | None]] = []
 
 
 def describe_tensor_intrin(name: str, description: Module, implementation: Module) -> TensorIntrin:
@@ -79,9 +80,16 @@ def add_tensor_intrin(intrin: TensorIntrin, *, override: bool = False) -> Tensor
     return intrin
 
 
+def add_tensor_intrins(find: Callable[[str], tuple[Module, Module] | None]) -> None:
+    """Adds intrinsics that later schedules of this process find by name. find: the description and the implementation
+    of a name, None for a name of other intrinsics."""
+    _FAMILIES.append(find)
+
+
 def tensor_intrin(name: str) -> TensorIntrin:
     """The intrinsic registered as `name`, that of `BYTE_PRODUCTS`, that of windows (`window_products_name`), of
-    a matrix operation (`matrix_intrinsic`), or of products of bytes (`dot_intrinsic`). OptionError if there is none."""
+    a matrix operation (`matrix_intrinsic`), of products of bytes (`dot_intrinsic`), or of `add_tensor_intrins`.
+    OptionError if there is none."""
     if name in _INTRINSICS:
         return _INTRINSICS[name]
     if name in BYTE_PRODUCTS:
@@ -90,6 +98,9 @@ def tensor_intrin(name: str) -> TensorIntrin:
         return _window_products(*map(int, windows.groups()))
     if functions := matrix_intrinsic(name) or dot_intrinsic(name):
         return describe_tensor_intrin(name, *functions)
+    for find in _FAMILIES:
+        if functions := find(name):
+            return describe_tensor_intrin(name, *functions)
     known = [*_INTRINSICS, *BYTE_PRODUCTS]
     raise OptionError(f"no tensor intrinsic {name!r}{did_you_mean(name, known)} (registered: {', '.join(known)})")
 
