@@ -73,11 +73,14 @@ class TirLowerFragmentsPass(ModulePass):
           }
         }
 
+    Operations on the registers of lanes become loads and stores of the elements of each lane, and a product an
+    operation on their values. Memory of a warp of which each lane accesses its own row becomes memory of each thread.
+
     Must hold before: no tir.match_region of memory of these operations (`tir-lower-match-buffers`). Raises
     UnsupportedError for shapes and data types without matrix operations, for fragments of which nobody states the
-    shape or layout, and for operations that disagree about them.
+    shape or layout, for operations that disagree about them, and for operations on registers that PTX does not have.
 
-    Gone after: tir.call_intrin of matrix operations.
+    Gone after: tir.call_intrin of matrix operations, but for products of values in registers.
     """
 
     name = "tir-lower-fragments"
