@@ -70,29 +70,6 @@ def values_of(op: CallIntrinOp) -> tuple[SSAValue, SSAValue, SSAValue]:
     return left, right, sums
 
 
-@dataclass(frozen=True)
-class RegisterAccess:
-    """An access of an operation through a pointer. is_write: whether it writes."""
-
-    pointer: SSAValue
-    is_write: bool
-
-
-def register_accesses(op: CallIntrinOp) -> list[RegisterAccess]:
-    """The accesses of an operation, the reads first."""
-    check_operands(op)
-    match op.intrinsic.data:
-        case "ptx_mma":
-            reads, written = [op.args[6], op.args[8], op.args[10]], op.args[10]
-        case "ptx_ldmatrix":
-            reads, written = [op.args[5]], op.args[3]
-        case "mma_store":
-            reads, written = [op.args[3]], op.args[2]
-        case _:
-            reads, written = [], op.args[1]
-    return [*(RegisterAccess(pointer, False) for pointer in reads), RegisterAccess(written, True)]
-
-
 def check_operands(op: CallIntrinOp) -> None:
     """Raises UnsupportedError for another number of operands."""
     counts = _OPERANDS[op.intrinsic.data]

@@ -144,6 +144,10 @@ def _call(shape: str, dtype: str) -> str:
         ({"statement": "T.ptx_mma(1)"}, "expected 13 or 14 operands, got 1"),
         ({"statement": _call("m16n8k32", "fp16")}, "no product m16n8k32 row col fp16 fp16 fp32"),
         ({"statement": _call("m16n8k16", "bf16")}, "a has elements of float16, expected bfloat16"),
+        (
+            {"statement": f"if tx < 8:\n                {_call('m16n8k16', 'fp16')}"},
+            "lanes exchange values where not all threads of the block come",
+        ),
         ({"threads": 16}, "expected a multiple of 32 threads of threadIdx.x, got 16"),
         ({"statement": "T.mma_store(8, 8, C.data, c.data, 0, 8)"}, "sums of 8x8, expected 16x16"),
         ({"statement": 'T.ptx_ldmatrix(False, 3, ".b16", a.data, 0, A.data, 0)'}, "3 matrices of elements of 16 bits"),
