@@ -355,9 +355,10 @@ def schedule_to_module(
     binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
 ) -> IRModule:
     """The function of a schedule of tensors, as loops without blocks; simplified and vectorized by `lower` only. args,
-    binds: as of `lower`."""
-    source = _program(sch, args, name, binds)
-    mod = run_passes(source, [XdslPass(each) for each in _resolve_blocks()])
+    binds: as of `lower`, and so is a schedule that would change the results."""
+    source = _readable_program(sch, args, name, binds)
+    left_out = _passes_left_out(source, PassContext.current())
+    mod = run_passes(source, [XdslPass(each) for each in _resolve_blocks() if not isinstance(each, left_out)])
     mod.remember_source(source)
     return mod
 

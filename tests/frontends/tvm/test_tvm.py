@@ -112,6 +112,19 @@ def test_the_function_of_a_schedule_has_loops_without_blocks() -> None:
     assert [str(each) for each in value.args[::2]] == ["(i > 1)", "0.0"]
 
 
+def test_the_function_of_an_illegal_schedule_can_be_read() -> None:
+    A = te.placeholder((64,), name="A")
+    k = te.reduce_axis((0, 64), name="k")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.reduce_axis[0], te.thread_axis("blockIdx.x"))
+    with pytest.warns(UserWarning, match="the program cannot be compiled"):
+        mod = tvm.driver.build_module.schedule_to_module(s, [A, B])
+    assert 'T.thread_binding(64, thread="blockIdx.x")' in str(mod)
+    with pytest.raises(ScheduleError, match="the iterations of loop k cannot run"):
+        tvm.build(mod)
+
+
 def test_a_function_is_found_by_its_symbol_too() -> None:
     mod = tvm.build(doubled().with_attr("global_symbol", "twice"))
     b = np.zeros(2, "float32")
