@@ -18,7 +18,7 @@ from ...core.diagnostics import where
 from ...core.dtypes import DType, parse_dtype
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
-from ...dialects.tir import CallIntrinOp, ConstOp, constant_value
+from ...dialects.tir import AttrOp, CallIntrinOp, ConstOp, constant_value
 
 MMA = "ptx_mma"
 LDMATRIX = "ptx_ldmatrix"
@@ -62,6 +62,11 @@ def is_register_operation(op: Operation) -> TypeGuard[CallIntrinOp]:
 def is_product_of_values(op: Operation) -> TypeGuard[CallIntrinOp]:
     """Whether an op is a product of matrices whose operands are the values of the registers of each lane."""
     return isinstance(op, CallIntrinOp) and op.intrinsic.data == MMA and op.result is not None
+
+
+def is_load_of_matrices(op: Operation) -> TypeGuard[AttrOp]:
+    """Whether an op has the loads of `T.ptx_ldmatrix` (`tir-lower-fragments`)."""
+    return isinstance(op, AttrOp) and op.key.data == LDMATRIX
 
 
 def values_of(op: CallIntrinOp) -> tuple[SSAValue, SSAValue, SSAValue]:

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
-from ...dialects.tir import CallIntrinOp, HandleType, Mixed, TirBuilder, constant_value
+from ...dialects.tir import CallIntrinOp, ForOp, HandleType, Mixed, TirBuilder, constant_value
 from ..scopes import ancestors
 from .axes import THREAD_AXES, BoundLoop, bound_loop_range, is_thread_loop, thread_axis_of
 from .registers import is_product_of_values
@@ -107,3 +107,17 @@ def check_convergence(op: Operation, extents: Mapping[str, Mixed]) -> None:
     if missing or any(map(is_thread_loop, around[len(mine) :])):
         some = f" (fewer of {', '.join(missing)})" if missing else ""
         raise _error(op, f"lanes exchange values where not all threads of the block come{some}")
+
+
+def is_reached_together(op: Operation, extents: Mapping[str, Mixed]) -> bool:
+    """Whether all threads of a thread block execute an op at the same time, in loops of constant bounds inside of the
+    loops over threads. extents: as of `check_convergence`."""
+    while (outer := op.parent_op()) is not None and not is_thread_loop(outer):
+        if not isinstance(outer, ForOp) or not all(isinstance(bound, int) for bound in outer.mixed_bounds):
+            return False
+        op = outer
+    try:
+        check_convergence(op, extents)
+    except UnsupportedError:
+        return False
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import i32
+from xdsl.dialects.builtin import StringAttr, i32
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -27,6 +27,7 @@ from ...core.gpu import WARP_SIZE
 from ...core.walking import find_ops
 from ...dialects.tir import (
     AllocBufferOp,
+    AttrOp,
     CallIntrinOp,
     ForOp,
     FuncOp,
@@ -165,6 +166,9 @@ class _Lowering:
             return
         if is_transposed and bits != 16:
             raise register_error(op, f"transposed elements of {bits} bits, expected 16")
+        words = StringAttr(f"x{number}{'.trans' if is_transposed else ''}")
+        nest = builder.insert(AttrOp(LDMATRIX, words, words))
+        builder.point = InsertPoint.at_end(nest.body.block)
         r, e = self._loop("r", number), self._loop("e", per)
         group, member = builder.binary("floordiv", self.lane, 4), builder.binary("floormod", self.lane, 4)
         place = builder.add(builder.mul(member, per), e)

@@ -1,4 +1,4 @@
-"""Products of matrices in the registers of a warp: the instruction `mma.sync` of PTX, in a function of the module."""
+"""Matrices in registers of a warp: the instructions `mma.sync` and `ldmatrix` of PTX, in functions of the module."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from ....analysis.threads.registers import WarpProduct
 from .names import PREFIX
 
 PREFIX_OF_PRODUCT = "mma_"
-"""The prefix of the names of these functions, besides that of all helper functions."""
+PREFIX_OF_MATRICES = "ldmatrix_"
+"""The prefixes of the names of these functions, besides that of all helper functions."""
 _BITS = {"float16": 16, "bfloat16": 16, "tfloat32": 19, "float32": 32, "float64": 64, "int32": 32}
 _BITS |= {"int8": 8, "uint8": 8, "int4": 4, "uint4": 4}
 _TYPES = {
@@ -38,6 +39,29 @@ static __device__ __forceinline__ void {PREFIX}{PREFIX_OF_PRODUCT}{name}({parame
 {_packed("a", product.left, left)}
 {_packed("b", product.right, right)}
 {_instruction(product)}
+#endif
+}}"""
+
+
+def matrices_text(name: str) -> str:
+    """The definition of the function that loads matrices of 8 rows of 16 bytes from shared memory into registers. name:
+    their number, and whether they are transposed, `x4_trans`."""
+    number = int(name[1])
+    words = ".".join(["ldmatrix.sync.aligned.m8n8", *name.split("_"), "shared.b16"])
+    outputs = ", ".join(f"%{n}" for n in range(number))
+    registers = ", ".join(f'"=r"(registers[{n}])' for n in range(number))
+    return f"""#ifdef STEPWELL_EMULATION
+#include "registers.h"
+#endif
+static __device__ __forceinline__ void {PREFIX}{PREFIX_OF_MATRICES}{name}(void* d, const void* row) {{
+#ifdef STEPWELL_EMULATION
+  stepwell_ldmatrix<{number}, {str("trans" in name).lower()}>(d, row);
+#else
+  unsigned* registers = reinterpret_cast<unsigned*>(d);
+  asm volatile("{words} {{{outputs}}}, [%{number}];"
+               : {registers}
+               : "r"((unsigned)__cvta_generic_to_shared(row))
+               : "memory");
 #endif
 }}"""
 

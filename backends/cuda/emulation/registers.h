@@ -108,3 +108,22 @@ STEPWELL_UNWATCHED inline void stepwell_mma(S* d, const A* a, const B* b, int li
     d[index] = S(sum);
   }
 }
+
+STEPWELL_UNWATCHED inline const unsigned short* stepwell_row_of(const char* registers, int lane) {
+  const unsigned short* row;
+  __builtin_memcpy(&row, registers + lane * stepwell_register_bytes, sizeof row);
+  return row;
+}
+
+// Loads matrices of 8 rows of 16 bytes: lane 8 * r + i has the address of row i of matrix r.
+template <int number, bool is_transposed>
+inline void stepwell_ldmatrix(void* d, const void* row, int line = __builtin_LINE()) {
+  const char* registers = stepwell_exchange(&row, sizeof row, &row, 0, line);
+  const int lane = int(threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % warpSize;
+  for (int r = 0; r < number; ++r)
+    for (int e = 0; e < 2; ++e) {
+      const int place = lane % 4 * 2 + e;
+      const unsigned short* from = stepwell_row_of(registers, 8 * r + (is_transposed ? place : lane / 4));
+      static_cast<unsigned short*>(d)[r * 2 + e] = from[is_transposed ? lane / 4 : place];
+    }
+}

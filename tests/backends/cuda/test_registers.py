@@ -132,6 +132,53 @@ def test_kernels_have_the_instruction_of_ptx() -> None:
         name = ".".join(["mma.sync.aligned", *words, words[3]])
         assert name in text
         assert name in nvrtc.compile_cuda(text, "sm_80").ptx
+    values = {"number": 4, "trans": True, "threads": 32, "count": 8, "scope": "shared", "row": "tx"}
+    text = build(parse_tvmscript(LOADS.format(**values)), target="cuda-emulated").source("cuda")
+    assert "ldmatrix.sync.aligned.m8n8.x4.trans" in nvrtc.compile_cuda(text, "sm_80").ptx
+
+
+LOADS = """
+@T.prim_func
+def main(A: T.Buffer(({threads}, 8), "float16"), B: T.Buffer(({threads}, {count}), "float16")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        S = T.alloc_buffer(({threads}, 8), "float16", scope="{scope}")
+        for tx in T.thread_binding({threads}, thread="threadIdx.x"):
+            r = T.alloc_buffer(({count},), "float16", scope="local")
+            for i in range(8):
+                S[tx, i] = A[tx, i]
+            T.ptx_ldmatrix({trans}, {number}, ".b16", r.data, 0, S.access_ptr("r"), {row} * 8)
+            for i in range({count}):
+                B[tx, i] = r[i]
+"""
+
+
+@pytest.mark.parametrize(("number", "trans", "threads"), [(1, False, 32), (2, True, 32), (4, True, 64)])
+def test_rows_of_matrices_are_divided_among_lanes(number: int, trans: bool, threads: int) -> None:
+    values = {"number": number, "trans": trans, "threads": threads, "count": 2 * number}
+    a = np.random.default_rng(0).random((threads, 8)).astype(np.float16)
+    expected = np.zeros((threads, 2 * number), np.float16)
+    for thread in range(threads):
+        warp, lane = thread // 32 * 32, thread % 32
+        for r in range(number):
+            matrix = a[warp + 8 * r : warp + 8 * r + 8]
+            part = (matrix.T if trans else matrix)[lane // 4]
+            expected[thread, 2 * r : 2 * r + 2] = part[lane % 4 * 2 : lane % 4 * 2 + 2]
+    mod = parse_tvmscript(LOADS.format(**values, scope="shared", row="tx"))
+    kernel = build(mod, target="cuda-emulated")
+    instruction = f"ldmatrix.sync.aligned.m8n8.x{number}{'.trans' * trans}.shared.b16"
+    assert instruction in kernel.source("cuda")
+    for program in (build(mod, target="python"), kernel):
+        b = np.zeros_like(expected)
+        program(a, b)
+        np.testing.assert_array_equal(b, expected)
+
+
+def test_matrices_in_other_memory_are_loaded_without_the_instruction() -> None:
+    values = {"number": 1, "trans": False, "threads": 32, "count": 2, "scope": "global", "row": "tx"}
+    kernel = build(
+        parse_tvmscript(LOADS.format(**values).replace("S.access_ptr", "A.access_ptr")), target="cuda-emulated"
+    )
+    assert "ldmatrix" not in kernel.source("cuda")
 
 
 def _call(shape: str, dtype: str) -> str:

@@ -177,7 +177,7 @@ class ModuleLowering:
     ) -> str:
         """Declares a matrix operation of a warp for these operands, once; returns its symbol. detail: the layout of a
         matrix in memory, or the name of a product."""
-        key = (name, detail, *inputs)
+        key = (name, detail, *inputs, *results)
         if key not in self._matrix_operations:
             self._matrix_operations[key] = symbol = self.fresh_symbol(name)
             text = StringAttr(" ".join(filter(None, [name, detail])))
