@@ -177,7 +177,7 @@ class _Lowering:
         thread = self.builder.cast(self.loop.variable, "int32")
         if self.extent != WARP_SIZE:
             source = builder.add(builder.sub(thread, self.lane), source)
-        known = {self.loop.variable: builder.cast(source, dtype_of(self.loop.variable.type))}
+        known: dict[SSAValue, SSAValue] = {self.loop.variable: builder.cast(source, dtype_of(self.loop.variable.type))}
         buffer, position = self.memories.place(op, op.args[5], builder, known)
         offset = copy_expression(op.args[6], builder, dict(known), self.loop)
         position = builder.add(position, builder.cast(offset, "int64"))

@@ -116,9 +116,9 @@ def _replace_loads(nest: AttrOp) -> None:
         "e": builder.binary("floormod", row, 2) if trans else builder.const(0, i32),
     }
     loops = {loop_name(op): op.variable for op in nest.walk() if isinstance(op, ForOp)}
-    there = {variable: place[name] for name, variable in loops.items()}
+    there: dict[SSAValue, SSAValue] = {variable: place[name] for name, variable in loops.items()}
     there[launch.variable] = builder.cast(builder.add(builder.sub(thread, lane), first), dtype_of(launch.variable.type))
-    here = {variable: builder.const(0, i32) for variable in loops.values()}
+    here: dict[SSAValue, SSAValue] = {variable: builder.const(0, i32) for variable in loops.values()}
     indices = [copy_expression(index, builder, there, launch) for index in load.indices]
     places = [copy_expression(index, builder, here, launch) for index in store.indices]
     element = memref_type(load.buffer).element_type

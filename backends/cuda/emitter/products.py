@@ -8,8 +8,10 @@ from .names import PREFIX
 PREFIX_OF_PRODUCT = "mma_"
 PREFIX_OF_MATRICES = "ldmatrix_"
 """The prefixes of the names of these functions, besides that of all helper functions."""
-_BITS = {"float16": 16, "bfloat16": 16, "tfloat32": 19, "float32": 32, "float64": 64, "int32": 32}
-_BITS |= {"int8": 8, "uint8": 8, "int4": 4, "uint4": 4}
+_BITS = {
+    "float16": 16, "bfloat16": 16, "tfloat32": 19, "float32": 32, "float64": 64, "int32": 32, "int8": 8, "uint8": 8,
+    "int4": 4, "uint4": 4,
+}  # fmt: skip
 _TYPES = {
     "float16": "__half", "bfloat16": "__nv_bfloat16", "tfloat32": "float", "float32": "float", "float64": "double",
     "int8": "signed char", "uint8": "signed char", "int4": "unsigned char", "uint4": "unsigned char", "int32": "int",

@@ -165,7 +165,7 @@ class LocalRunner(Runner):
         try:
             dev = device(request.device_type)
             arrays = [_random_array(info, rng, dev) for info in request.args_info]
-            built = load_module(request.artifact_path)
+            built: Any = load_module(request.artifact_path)
             evaluator = built.time_evaluator(
                 built.entry_name, dev, config.number, config.repeat, min_repeat_ms=config.min_repeat_ms
             )

@@ -1,6 +1,7 @@
 """Products of matrices in the registers of a warp, in the oracle and on the emulated GPU, and their text."""
 
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,7 +39,7 @@ def main(
 WORDS = {"float16": "fp16", "bfloat16": "bf16", "tfloat32": "tf32", "float32": "fp32", "float64": "fp64"}
 
 
-def _text(product: WarpProduct, threads: int = 32, **changes: str) -> str:
+def _text(product: WarpProduct, threads: int = 32, **changes: Any) -> str:
     m, n, k = product.shape
     a, b, c = (str(dtype) for dtype in product.dtypes)
     na, nb, nc = product.counts
@@ -49,7 +50,7 @@ def _text(product: WarpProduct, threads: int = 32, **changes: str) -> str:
     return PROGRAM.format(**{**names, **changes})
 
 
-def _places(product: WarpProduct) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def _places(product: WarpProduct) -> list[tuple[np.ndarray, ...]]:
     """The product, the row and the column of each element of the factors and the sums in registers, as in the figures
     of the PTX ISA, "Matrix Fragments for mma"."""
     lane = np.arange(32)[:, None]
@@ -200,7 +201,7 @@ def _call(shape: str, dtype: str) -> str:
         ({"statement": 'T.ptx_ldmatrix(False, 3, ".b16", a.data, 0, A.data, 0)'}, "3 matrices of elements of 16 bits"),
     ],
 )
-def test_operations_that_no_warp_has_are_rejected(changes: dict[str, str], expected: str) -> None:
+def test_operations_that_no_warp_has_are_rejected(changes: dict[str, Any], expected: str) -> None:
     with pytest.raises(UnsupportedError, match=expected):
         build(parse_tvmscript(_text(PRODUCTS[4], **changes)), target="cuda-emulated")
 

@@ -314,9 +314,10 @@ def test_pointers_of_elements_are_calls() -> None:
     )
     names: list[str] = []
 
-    def collect(node: object) -> None:
+    def collect(node: Any) -> None:
         if isinstance(node, tvm.tir.Call):
-            names.append(node.op.name)
+            op: Any = node.op
+            names.append(op.name)
 
     tvm.tir.stmt_functor.post_order_visit(tvm.tir.PrimFunc(func.op).body, collect)
     assert names == ["tir.address_of", "tir.buffer_data", "tir.tvm_access_ptr", "tir.call_extern"]

@@ -104,9 +104,10 @@ def test_the_function_of_a_schedule_has_loops_without_blocks() -> None:
     A = te.placeholder((4,), name="A")
     B = te.compute((4,), lambda i: te.if_then_else(i > 1, A[i], 0.0), name="B")
     func = tvm.driver.build_module.schedule_to_module(te.create_schedule(B.op), [A, B])["main"]
-    assert isinstance(func.body, tvm.tir.For)
-    assert func.body is func.body
-    value = func.body.body.value
+    loop: Any = func.body
+    assert isinstance(loop, tvm.tir.For)
+    assert loop is func.body
+    value: Any = loop.body.value  # pyright: ignore[reportAttributeAccessIssue]
     assert isinstance(value, tvm.tir.Call)
     assert value.op.name == "tir.if_then_else"
     assert [str(each) for each in value.args[::2]] == ["(i > 1)", "0.0"]
