@@ -163,7 +163,7 @@ def _arguments_of_region(
         rank = len(cast("Sequence[Value]", shape)) if isinstance(shape, list | tuple) else 1
         omitted = len(buffer.shape) - rank
         if buffer.scope.startswith(FRAGMENT) and isinstance(shape, list | tuple):
-            strides = compact_strides(context, cast("tuple[Mixed, ...]", tuple(shape)), span)
+            strides = compact_strides(context, tuple(shape), span)
         elif omitted >= 0:
             strides = _strides_of(context, buffer, span)[omitted:]
     return BufferArguments(

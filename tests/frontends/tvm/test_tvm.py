@@ -108,8 +108,9 @@ def test_the_function_of_a_schedule_has_loops_without_blocks() -> None:
     assert isinstance(loop, tvm.tir.For)
     assert loop is func.body
     value: Any = loop.body.value  # pyright: ignore[reportAttributeAccessIssue]
+    op: Any = value.op
     assert isinstance(value, tvm.tir.Call)
-    assert value.op.name == "tir.if_then_else"
+    assert op.name == "tir.if_then_else"
     assert [str(each) for each in value.args[::2]] == ["(i > 1)", "0.0"]
 
 
