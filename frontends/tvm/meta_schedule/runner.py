@@ -88,7 +88,7 @@ class RunnerResult:
 
 @dataclass(frozen=True)
 class RunnerFuture:
-    """A run that has ended."""
+    """The future of a finished measurement."""
 
     ended: RunnerResult
 
