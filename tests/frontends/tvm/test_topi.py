@@ -260,3 +260,12 @@ def test_orders_and_sums_so_far() -> None:
     exclusive = np.concatenate([np.ones((1, 4)), np.cumprod(A[1], 0)[:-1]])
     np.testing.assert_allclose(run(topi.cumprod(A[0], 0, exclusive=True), A), exclusive, 1e-5)
     np.testing.assert_allclose(run(topi.einsum("ij,kj->ik", A[0], A[0]), A), A[1] @ A[1].T, 1e-5)
+
+
+def test_the_last_window_of_a_pool_may_begin_in_the_padding() -> None:
+    data = te.placeholder((1, 2, 31, 31), name="data")
+    for result in (
+        topi.nn.pool2d(data, (3, 3), (3, 3), (1, 1), (2, 1, 2, 1), "max", ceil_mode=True),
+        topi.nn.pool(data, (3, 3), (3, 3), (2, 1), "max", ceil_mode=True),
+    ):
+        assert topi.utils.get_const_tuple(result.shape) == (1, 2, 12, 11)
