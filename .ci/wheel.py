@@ -14,18 +14,39 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-LIST_PASSES = """
+RUN_TOOLS = """
+import sys
+from pathlib import Path
 from stepwell.tools.universe import STEPWELL_UNIVERSE as ours
+from stepwell.tools.warm_python import WarmPython
+
+python = WarmPython()
+def run(tool, *arguments):
+    done = python.run(f"{sys.argv[1]}/{tool}", *arguments)
+    if done.returncode != 0:
+        sys.exit(f"{tool} {' '.join(arguments)}\\n{done.stdout}{done.stderr}")
+
 for load in (*ours.all_dialects.values(), *ours.all_passes.values(), *ours.all_targets.values()):
     load()
-print(*ours.all_passes)
+Path("empty.mlir").write_text("builtin.module {}")
+for name in ours.all_passes:
+    for tool in ("stepwell-opt", "xdsl-opt"):
+        run(tool, "empty.mlir", "-p", name)
+examples = sorted(map(str, Path().glob("*.py")))
+for example in examples:
+    run("stepwell", "run", example, "--check")
+    # What our tool reads, the stock tool prints and sends through one of our passes and targets.
+    run("stepwell-opt", example, "-o", "printed.mlir")
+    run("xdsl-opt", "-p", "tir-simplify", "printed.mlir", "-o", "simplified.mlir")
+    run("xdsl-opt", "-t", "stepwell-llvm", "simplified.mlir")
+print(f"wheel: installed alone it runs {len(ours.all_passes)} passes in both tools, and {len(examples)} examples")
 """
 
 
-def run(*command: str | Path, cwd: Path, stdin: str = "") -> str:
+def run(*command: str | Path, cwd: Path) -> str:
     """What the command prints; its whole output and exit when it fails."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(command, cwd=cwd, env=environment, input=stdin, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"wheel: {' '.join(map(str, command))} failed\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -65,20 +86,9 @@ def check_installed(wheel: Path, away: Path) -> None:
     run(sys.executable, "-m", "venv", away / "venv", cwd=away)
     bin = away / "venv/bin"
     run(bin / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=away)
-    passes = run(bin / "python", "-c", LIST_PASSES, cwd=away).split()
-    for name in passes:
-        for tool in ("stepwell-opt", "xdsl-opt"):
-            run(bin / tool, "-p", name, cwd=away, stdin="builtin.module {}")
-    examples = sorted((ROOT / "examples").glob("*.py"))
-    for example in examples:
-        copy = away / example.name
-        copy.write_text(example.read_text())
-        run(bin / "stepwell", "run", copy, "--check", cwd=away)
-        # What our tool reads, the stock tool prints and sends through one of our passes and targets.
-        printed = run(bin / "stepwell-opt", copy, cwd=away)
-        simplified = run(bin / "xdsl-opt", "-p", "tir-simplify", cwd=away, stdin=printed)
-        run(bin / "xdsl-opt", "-t", "stepwell-llvm", cwd=away, stdin=simplified)
-    print(f"wheel: installed alone it runs {len(passes)} passes in both tools, and {len(examples)} examples")
+    for example in (ROOT / "examples").glob("*.py"):
+        (away / example.name).write_text(example.read_text())
+    print(run(bin / "python", "-c", RUN_TOOLS, bin, cwd=away), end="")
 
 
 def main() -> None:

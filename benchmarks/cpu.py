@@ -61,13 +61,17 @@ def _graph(build: Callable[..., Any]) -> Callable[..., Call]:
     return bind
 
 
-def _product(rows: int, columns: int, length: int) -> Case:
+def _product(rows: int, columns: int, length: int, *, is_known: bool = True) -> Case:
+    """is_known: whether the program has the number of rows; otherwise the call has it."""
+    extent = str(rows) if is_known else "n"
     text = f"""
 @T.prim_func
-def main(A: T.Buffer(({rows}, {length}), "float32"), B: T.Buffer(({length}, {columns}), "float32"),
-         C: T.Buffer(({rows}, {columns}), "float32")):
+def main(a: T.handle, B: T.Buffer(({length}, {columns}), "float32"), c: T.handle):
     T.func_attr({{"tir.noalias": True}})
-    for i, j, k in T.grid({rows}, {columns}, {length}):
+    n = T.int64()
+    A = T.match_buffer(a, ({extent}, {length}), "float32")
+    C = T.match_buffer(c, ({extent}, {columns}), "float32")
+    for i, j, k in T.grid({extent}, {columns}, {length}):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
@@ -75,7 +79,7 @@ def main(A: T.Buffer(({rows}, {length}), "float32"), B: T.Buffer(({length}, {col
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 """
     return Case(
-        f"matmul {rows}x{columns}x{length}",
+        f"matmul {'' if is_known else 'n='}{rows}x{columns}x{length}",
         ((rows, length), (length, columns)),
         (rows, columns),
         _script(text),
@@ -101,6 +105,8 @@ def _cases() -> Iterator[Case]:
         yield _product(size, size, size)
     for sizes in ((127, 255, 511), (1000, 300, 700), (1, 1024, 1024), (16, 1024, 1024), (1024, 16, 1024)):
         yield _product(*sizes)
+    for rows in (1, 2, 7, 100):
+        yield _product(rows, 512, 512, is_known=False)
     yield Case(
         "batch_matmul 16x128x128x64",
         ((16, 128, 64), (16, 128, 64)),

@@ -264,9 +264,13 @@ class StringImm(PrimExpr):
 
 
 class Cast(PrimExpr):
-    """The conversion of a value to another data type."""
+    """The conversion of a value to another data type; a value of a program that is read converts itself."""
 
     __slots__ = ("value",)
+
+    def __new__(cls, dtype: str, value: Any) -> Any:
+        convert = getattr(type(value), "converted", None)
+        return super().__new__(cls) if convert is None else convert(value, dtype)
 
     def __init__(self, dtype: str, value: ExprLike):
         self.data_type = parse_dtype(dtype)
@@ -476,21 +480,6 @@ class Select(PrimExpr):
         return self.condition, self.true_value, self.false_value
 
 
-class IfThenElse(PrimExpr):
-    """`true_value` if the condition holds, else `false_value`; only the selected value is computed."""
-
-    __slots__ = ("condition", "false_value", "true_value")
-
-    def __init__(self, condition: ExprLike, true_value: ExprLike, false_value: ExprLike):
-        self.condition = as_condition(condition)
-        self.true_value, self.false_value = promote_operands(true_value, false_value)
-        self.data_type = self.true_value.data_type
-
-    @property
-    def children(self) -> tuple[PrimExpr, ...]:
-        return self.condition, self.true_value, self.false_value
-
-
 class Call(PrimExpr):
     """The call of a function on numbers. op: its name in `TirBuilder.binary`, `.unary` or `.intrinsic`."""
 
@@ -507,6 +496,34 @@ class Call(PrimExpr):
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
         return Call(self.dtype, self.op, children)
+
+
+class IfThenElse(Call):
+    """`true_value` if the condition holds, else `false_value`; only the selected value is computed."""
+
+    __slots__ = ()
+
+    def __init__(self, condition: ExprLike, true_value: ExprLike, false_value: ExprLike, op: str = "if_then_else"):
+        a, b = promote_operands(true_value, false_value)
+        super().__init__(a.dtype, op, (as_condition(condition), a, b))
+
+    @property
+    def condition(self) -> PrimExpr:
+        """The condition."""
+        return self.args[0]
+
+    @property
+    def true_value(self) -> PrimExpr:
+        """The value if the condition holds."""
+        return self.args[1]
+
+    @property
+    def false_value(self) -> PrimExpr:
+        """The value if the condition does not hold."""
+        return self.args[2]
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return IfThenElse(*children, op=self.op)
 
 
 class PureExternCall(PrimExpr):

@@ -10,7 +10,7 @@ from typing import Any
 from .axes import IterVar, Range
 from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
-from .expr import BITWISE, Call, IntImm, PrimExpr, SizeVar, Var, binary_expr, cast
+from .expr import BITWISE, Call, IfThenElse, IntImm, PrimExpr, SizeVar, Var, binary_expr, cast
 from .extern import ExternOp
 from .rewrite import ExpressionRewriter
 from .scan import ScanOp
@@ -159,6 +159,8 @@ class _IndexDtypeRewriting(ExpressionRewriter):
                 return self.variable(expr)
             case Call() if expr.op in BITWISE:
                 return binary_expr(expr.op, *children)
+            case IfThenElse():
+                return expr.with_children(children)
             case Call():
                 return Call(expr.dtype, expr.op, [cast(a.dtype, b) for a, b in zip(expr.args, children, strict=True)])
             case BufferElement():

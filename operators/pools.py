@@ -208,9 +208,10 @@ class _MaxPoolWithPlaces(_Pool):
         axes = [along.axis for along in windows]
         image, last = [data.shape[axis] for axis in axes], range(-self.rank, 0)
         values, positions = (_empty_result(data, windows, dtype) for dtype in (data.dtype.name, "int32"))
+        least, _ = value_bounds(dtype_of_numpy(data.dtype))
         for target, inside, _ in _windows_in_numpy(data.shape, windows):
             if not all(inside):
-                values[target], positions[target] = value_bounds(dtype_of_numpy(data.dtype))[0], 2**31 - 1
+                values[target], positions[target] = least, 2**31 - 1
                 continue
             elements = np.moveaxis(_elements(data, windows, inside), axes, last)
             flat = elements.reshape(*elements.shape[: -self.rank], -1)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.parser import Parser
 
 from ..analysis.names import buffer_name
@@ -16,8 +16,9 @@ from ..analysis.scopes import statements
 from ..core.byte_products import GROUP, SUMS, bytes_of_windows
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
+from ..core.walking import find_ops
 from ..dialects import mlir_context
-from ..dialects.tir import BlockOp, FuncOp, InitOp, MatchBufferOp
+from ..dialects.tir import BlockOp, FuncOp, InitOp, LetOp, MatchBufferOp
 from ..dialects.tir.tree import treeify
 from ..module import Module
 from .dot_intrinsics import dot_intrinsic
@@ -36,6 +37,7 @@ class TensorIntrin:
 
 
 _INTRINSICS: dict[str, TensorIntrin] = {}
+_FAMILIES: list[Callable[[str], tuple[Module, Module] | None]] = []
 
 
 def describe_tensor_intrin(name: str, description: Module, implementation: Module) -> TensorIntrin:
@@ -47,6 +49,7 @@ def describe_tensor_intrin(name: str, description: Module, implementation: Modul
     number, shape or data type.
     """
     functions = [_function(name, module) for module in (description, implementation)]
+    _replace_names(functions[0])
     for function in functions:
         treeify(function)
     pairs = [buffers_of(function) for function in functions]
@@ -77,9 +80,16 @@ def add_tensor_intrin(intrin: TensorIntrin, *, override: bool = False) -> Tensor
     return intrin
 
 
+def add_tensor_intrins(find: Callable[[str], tuple[Module, Module] | None]) -> None:
+    """Adds intrinsics that later schedules of this process find by name. find: the description and the implementation
+    of a name, None for a name of other intrinsics."""
+    _FAMILIES.append(find)
+
+
 def tensor_intrin(name: str) -> TensorIntrin:
     """The intrinsic registered as `name`, that of `BYTE_PRODUCTS`, that of windows (`window_products_name`), of
-    a matrix operation (`matrix_intrinsic`), or of products of bytes (`dot_intrinsic`). OptionError if there is none."""
+    a matrix operation (`matrix_intrinsic`), of products of bytes (`dot_intrinsic`), or of `add_tensor_intrins`.
+    OptionError if there is none."""
     if name in _INTRINSICS:
         return _INTRINSICS[name]
     if name in BYTE_PRODUCTS:
@@ -88,8 +98,20 @@ def tensor_intrin(name: str) -> TensorIntrin:
         return _window_products(*map(int, windows.groups()))
     if functions := matrix_intrinsic(name) or dot_intrinsic(name):
         return describe_tensor_intrin(name, *functions)
+    for find in _FAMILIES:
+        if functions := find(name):
+            return describe_tensor_intrin(name, *functions)
     known = [*_INTRINSICS, *BYTE_PRODUCTS]
     raise OptionError(f"no tensor intrinsic {name!r}{did_you_mean(name, known)} (registered: {', '.join(known)})")
+
+
+def _replace_names(function: FuncOp) -> None:
+    """Replaces names of variables by the variables, as blocks of schedules have no such names."""
+    for op in list(find_ops(function, LetOp)):
+        if isinstance(op.value.owner, Block):
+            op.result.replace_all_uses_with(op.value)
+            op.detach()
+            op.erase()
 
 
 def _function(name: str, module: Module) -> FuncOp:

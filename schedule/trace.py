@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -36,6 +37,61 @@ _POSITIONAL: dict[type[ScheduleOp], str] = {FuseOp: "loops", MergeOp: "loops", R
 """Primitives that take a list of handles as positional arguments."""
 
 
+class InstructionKind(str):
+    """The name of the primitive of an instruction in TVM's spelling: `SamplePerfectTile`."""
+
+    __slots__ = ()
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction of a trace, as TVM shows it."""
+
+    op: ScheduleOp
+
+    @property
+    def kind(self) -> InstructionKind:
+        """The kind: the name of the primitive."""
+        words = self.op.name.partition(".")[2].split("_")
+        return InstructionKind("".join(word.capitalize() for word in words))
+
+    @property
+    def inputs(self) -> list[SSAValue]:
+        """The handles that it takes, in order."""
+        return list(self.op.operands)
+
+    @property
+    def outputs(self) -> list[SSAValue]:
+        """The handles that it returns, in order."""
+        return list(self.op.results)
+
+    @property
+    def attrs(self) -> list[Any]:
+        """The arguments that are no handles, in order, without the decision."""
+        return [
+            value
+            for name, value in self.op.arguments().items()
+            if name != _DECISION and not isinstance(value, SSAValue | BoundMap) and not _is_of_handles(value)
+        ]
+
+    @property
+    def decision(self) -> Any:
+        """The random choice; None for an instruction without one."""
+        return self.op.arguments().get(_DECISION)
+
+
+_DECISION = "decision"
+
+
+def _is_of_handles(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(each, SSAValue) for each in value)  # pyright: ignore[reportUnknownVariableType]
+
+
 class Trace:
     """The instructions of a schedule.
 
@@ -54,6 +110,20 @@ class Trace:
     def instructions(self) -> list[ScheduleOp]:
         """The instructions, in order."""
         return [op for op in self.op.body.block.ops if isinstance(op, ScheduleOp)]
+
+    @property
+    def insts(self) -> list[Instruction]:
+        """The instructions, in order, as TVM shows them."""
+        return [Instruction(op) for op in self.instructions]
+
+    @property
+    def decisions(self) -> dict[Instruction, Any]:
+        """The random choices, by instruction."""
+        return {each: each.decision for each in self.insts if each.decision is not None}
+
+    def get_decision(self, inst: Instruction) -> Any:
+        """The random choice of an instruction; None for one without a choice."""
+        return inst.decision
 
     def __len__(self) -> int:
         return len(self.instructions)

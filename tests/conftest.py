@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from stepwell.tools.warm_python import WarmPython
+
 # Tests compile: results must not depend on earlier runs. Tests of the cache have their own.
 os.environ["STEPWELL_CACHE"] = "off"
 os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in tests
@@ -27,7 +29,7 @@ def pytest_collection_finish() -> None:
 # The time of an example is meaningless on a shared machine.
 settings.register_profile(
     "test",
-    max_examples=10,
+    max_examples=6,
     derandomize=True,
     database=None,
     deadline=None,
@@ -47,6 +49,12 @@ def pytest_configure() -> None:
     if settings.get_current_profile_name() == "test":
         assert callable(providers._get_local_constants)
         providers._get_local_constants = Constants
+
+
+@pytest.fixture(scope="session")
+def warm_python() -> WarmPython:
+    """Python that has imported Stepwell, for programs in processes of their own that are not about imports."""
+    return WarmPython()
 
 
 @pytest.fixture(scope="session")

@@ -4,10 +4,11 @@ imports point in one direction."""
 import ast
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 from xdsl.ir import Attribute, Operation
@@ -217,12 +218,32 @@ def _targets(node: ast.ImportFrom, package: tuple[str, ...]) -> Iterator[tuple[s
         yield (*base, alias.name) if _is_module((*base, alias.name)) else base
 
 
-def _wrong_imports(file: Path) -> Iterator[str]:
-    tree = ast.parse(file.read_text())
+Import: TypeAlias = ast.Import | ast.ImportFrom
+
+
+def _imports(body: Sequence[object], in_function: bool = False) -> Iterator[tuple[Import, bool, bool]]:
+    """The imports of statements and of those inside of them, each with whether it is in a function, and whether it is
+    the first of a run of imports.
+    """
+    for before, node in zip([None, *body], body, strict=False):
+        if isinstance(node, Import):
+            yield node, in_function, not isinstance(before, Import)
+        elif isinstance(node, ast.AST) and not isinstance(node, ast.expr):
+            inside = in_function or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            for _, inner in ast.iter_fields(node):
+                if isinstance(inner, list):
+                    yield from _imports(inner, inside)
+
+
+def _wrong_imports(file: Path, text: str) -> Iterator[str]:
+    """The relative imports in a file that point to a higher layer, and the absolute ones of this package."""
     parts = file.relative_to(ROOT).with_suffix("").parts
     here = _layer(parts if parts != ("__init__",) else ())
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node.level == 0:
+    ours = {"stepwell"} | {layer for layer in LAYERS if layer}
+    for node, _, _ in _imports(ast.parse(text).body):
+        if isinstance(node, ast.Import) or node.level == 0:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+            yield from (f"line {node.lineno}: absolute" for name in names if name.partition(".")[0] in ours)
             continue
         for target in _targets(node, parts[:-1]):
             there = _layer(target)
@@ -230,19 +251,20 @@ def _wrong_imports(file: Path) -> Iterator[str]:
                 yield f"line {node.lineno}: {here or 'the root'} imports {'.'.join(target) or 'the root'}"
 
 
-@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_imports_point_one_way(file: Path) -> None:
-    assert list(_wrong_imports(file)) == []
+def _unexplained_imports(text: str) -> list[int]:
+    """The lines of imports inside functions that have no comment `# lazy: reason`, there or on the line before. A run
+    of imports needs one.
+    """
+    lines = text.splitlines()
+    numbers = [node.lineno for node, inside, is_first in _imports(ast.parse(text).body) if inside and is_first]
+    return [n for n in numbers if not any("# lazy: " in line for line in lines[max(n - 2, 0) : n])]
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_the_source_imports_itself_relatively(file: Path) -> None:
-    ours = {"stepwell"} | {layer for layer in LAYERS if layer}
-    for node in ast.walk(ast.parse(file.read_text())):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom) and node.level == 0:
-            names = [node.module or ""]
-        assert not {name.partition(".")[0] for name in names} & ours
+def test_imports_are_relative_point_one_way_and_have_a_reason_inside_of_functions(file: Path) -> None:
+    text = file.read_text()
+    assert list(_wrong_imports(file, text)) == []
+    assert _unexplained_imports(text) == []
 
 
 @pytest.mark.parametrize(
@@ -253,6 +275,8 @@ def test_the_source_imports_itself_relatively(file: Path) -> None:
         ("from .. import module", []),
         ("from .. import Module", ["line 1: transforms imports the root"]),
         ("from ..backends import llvm", ["line 1: transforms imports backends.llvm"]),
+        ("import numpy\nfrom stepwell.core import errors", ["line 2: absolute"]),
+        ("if True:\n    import dialects.tir", ["line 2: absolute"]),
         ("def f():\n    from ..frontends import tvmscript", ["line 2: transforms imports frontends.tvmscript"]),
     ],
 )
@@ -261,33 +285,8 @@ def test_a_wrong_import_is_seen(source: str, found: list[str], tmp_path: Path, m
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / "__init__.py").touch()
     (tmp_path / "module.py").touch()
-    (tmp_path / "transforms/some_pass.py").write_text(source)
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
-    assert list(_wrong_imports(tmp_path / "transforms/some_pass.py")) == found
-
-
-def _imports_in_functions(tree: ast.AST) -> Iterator[int]:
-    """The first line of each run of imports inside a function."""
-    imports = (ast.Import, ast.ImportFrom)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inner = {node for function in functions for node in ast.walk(function)}
-    for node in inner:
-        for body in (body for _, body in ast.iter_fields(node) if isinstance(body, list)):
-            for before, statement in zip([None, *body], body, strict=False):
-                if isinstance(statement, imports) and not isinstance(before, imports):
-                    yield statement.lineno
-
-
-def _unexplained_imports(text: str) -> list[int]:
-    """The lines of imports inside functions that have no comment `# lazy: reason`, there or on the line before."""
-    lines = text.splitlines()
-    numbers = sorted(_imports_in_functions(ast.parse(text)))
-    return [n for n in numbers if not any("# lazy: " in line for line in lines[max(n - 2, 0) : n])]
-
-
-@pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_an_import_inside_a_function_has_a_reason(file: Path) -> None:
-    assert _unexplained_imports(file.read_text()) == []
+    assert list(_wrong_imports(tmp_path / "transforms/some_pass.py", source)) == found
 
 
 @pytest.mark.parametrize(

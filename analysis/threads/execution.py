@@ -21,7 +21,7 @@ from .axes import is_block_loop, is_thread_loop
 from .barriers import is_barrier
 from .fragments import has_fragment_nests, is_fragment_nest
 from .memories import is_fragment, is_local, is_shared, memory_of
-from .shuffles import is_active_mask, is_shuffle
+from .shuffles import is_active_mask, is_exchange
 
 
 def has_copy_for_each_thread(memory: SSAValue | None) -> bool:
@@ -69,7 +69,7 @@ def effects_of(statement: Operation) -> Effects:
 def _is_seen(op: Operation) -> bool:
     """Whether other threads see an effect of an op that is no store, those of nested ops excluded."""
     if is_expression_op(op):
-        return any(has_effect(inner) and not is_shuffle(inner) and not is_active_mask(inner) for inner in op.walk())
+        return any(has_effect(inner) and not is_exchange(inner) and not is_active_mask(inner) for inner in op.walk())
     return not op.regions and not op.results and not isinstance(op, YieldOp)
 
 

@@ -11,9 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import SHUFFLE_WIDTHS, WARP_SIZE
-from ...dialects.tir import CallIntrinOp, HandleType, Mixed, TirBuilder, constant_value
+from ...dialects.tir import CallIntrinOp, ForOp, HandleType, Mixed, TirBuilder, constant_value
 from ..scopes import ancestors
 from .axes import THREAD_AXES, BoundLoop, bound_loop_range, is_thread_loop, thread_axis_of
+from .registers import is_product_of_values
 
 MODES = {"tvm_warp_shuffle": "idx", "tvm_warp_shuffle_up": "up", "tvm_warp_shuffle_down": "down"}
 """The mode of each builtin: the source lane is given by its index (`idx`) or by the distance to it (`up`, `down`)."""
@@ -39,6 +40,11 @@ class Shuffle:
 def is_shuffle(op: Operation) -> bool:
     """Whether an op is a shuffle."""
     return isinstance(op, CallIntrinOp) and op.intrinsic.data in MODES
+
+
+def is_exchange(op: Operation) -> bool:
+    """Whether the lanes of a warp exchange values by an op: a shuffle, or a product of matrices in their registers."""
+    return is_shuffle(op) or is_product_of_values(op)
 
 
 def is_active_mask(op: Operation) -> bool:
@@ -101,3 +107,17 @@ def check_convergence(op: Operation, extents: Mapping[str, Mixed]) -> None:
     if missing or any(map(is_thread_loop, around[len(mine) :])):
         some = f" (fewer of {', '.join(missing)})" if missing else ""
         raise _error(op, f"lanes exchange values where not all threads of the block come{some}")
+
+
+def is_reached_together(op: Operation, extents: Mapping[str, Mixed]) -> bool:
+    """Whether all threads of a thread block execute an op at the same time, in loops of constant bounds inside of the
+    loops over threads. extents: as of `check_convergence`."""
+    while (outer := op.parent_op()) is not None and not is_thread_loop(outer):
+        if not isinstance(outer, ForOp) or not all(isinstance(bound, int) for bound in outer.mixed_bounds):
+            return False
+        op = outer
+    try:
+        check_convergence(op, extents)
+    except UnsupportedError:
+        return False
+    return True

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES, is_thread_loop, outermost_bound_loops
 from ...analysis.threads.fragments import is_matrix_operation
+from ...analysis.threads.registers import is_register_operation
 from ...core.diagnostics import did_you_mean
 from ...core.dtypes import dtype_of
 from ...core.errors import ArgumentError, UndefinedBehaviorError, UnsupportedError
@@ -70,13 +71,13 @@ def compile_oracle(
 
 def _distribute_threads(function: FuncOp) -> FuncOp:
     """The function, or a copy in which all threads of a block execute each statement before the next."""
-    has_fragments = any(map(is_matrix_operation, function.walk()))
+    has_fragments = any(is_matrix_operation(op) or is_register_operation(op) for op in function.walk())
     if not has_fragments and not any(is_thread_loop(op) for op in function.walk()):
         return function
     copy = function.clone()
     if has_fragments:
         lower_match_buffers(copy)
-        lower_fragments(copy)
+        lower_fragments(copy, in_memory=True)
         _check_warps(copy)
     distribute_threads(copy)
     exchange_in_memory(copy)

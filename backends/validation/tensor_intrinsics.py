@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
+from ...analysis.threads.registers import is_register_operation
 from ...core.errors import OptionError, UnsupportedError
 from ...dialects.tir import CallExternOp, CallPackedOp, FuncOp
 from ...module import Module
@@ -28,7 +29,9 @@ def register_tensor_intrin(
     and the offset that the memory has.  override: whether an intrinsic of this name is replaced.
 
     Both functions run in the oracle on the same random inputs, unless the implementation calls functions of Python or
-    C, or instructions that the oracle does not run. OptionError for other results, with the inputs; if the name is
+    C, instructions that the oracle does not run, or operations on the registers of a warp: descriptions of these agree
+    among themselves on the places of elements in registers, which may be others than those of the instructions.
+    OptionError for other results, with the inputs; if the name is
     taken; for a module of several functions; and if the parameters differ in number, shape or data type.
     """
     intrin = describe_tensor_intrin(name, description, implementation)
@@ -38,7 +41,8 @@ def register_tensor_intrin(
 
 def _require_equal_results(intrin: TensorIntrin) -> None:
     """Raises OptionError if description and implementation have other results, as far as the oracle runs both."""
-    if any(isinstance(op, CallExternOp | CallPackedOp) for op in intrin.implementation.walk()):
+    inside = list(intrin.implementation.walk())
+    if any(isinstance(op, CallExternOp | CallPackedOp) or is_register_operation(op) for op in inside):
         return
     try:
         described, implemented = _program(intrin.description), _program(intrin.implementation)

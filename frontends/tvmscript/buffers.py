@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.threads.memories import FRAGMENT
 from ...core.diagnostics import Span
 from ...core.dtypes import dtype_of, mlir_type
 from ...core.xdsl_compat import set_name_hint
@@ -153,14 +154,18 @@ def _arguments_of_region(
 ) -> BufferArguments:
     """The arguments of a buffer over a region; the buffer of the region determines its memory.
 
-    A declaration with an offset but without strides has those of the buffer, since its type has to state some.
+    A declaration with an offset but without strides has those of the buffer, since its type has to state some; one of
+    fragments has those of its shape, as its tiles are not in one matrix in memory.
     """
     shape = tuple(extent for _, extent in region) if arguments.shape is None else arguments.shape
     strides = arguments.strides
     if not strides and (arguments.offset_factor or arguments.elem_offset is not None):
         rank = len(cast("Sequence[Value]", shape)) if isinstance(shape, list | tuple) else 1
         omitted = len(buffer.shape) - rank
-        strides = None if omitted < 0 else _strides_of(context, buffer, span)[omitted:]
+        if buffer.scope.startswith(FRAGMENT) and isinstance(shape, list | tuple):
+            strides = compact_strides(context, tuple(shape), span)
+        elif omitted >= 0:
+            strides = _strides_of(context, buffer, span)[omitted:]
     return BufferArguments(
         shape=shape,
         dtype=buffer.dtype if arguments.dtype is None else arguments.dtype,

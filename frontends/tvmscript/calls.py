@@ -30,7 +30,7 @@ from .context import ElaborationContext, spell_type
 from .dispatch import apply, calls
 from .statements import write_return, write_value
 from .values import BufferValue, FunctionRef, PendingCall, TypeAnnotation, Value, Word
-from .vocabulary import WORDS, word
+from .vocabulary import WORDS, is_dtype, word
 
 
 def call_operand(context: ElaborationContext, value: Value, span: Span) -> SSAValue:
@@ -226,6 +226,24 @@ def _first_operand_builtin(name: str, position: int) -> Callable[..., Value]:
 
 for _name in ("tvm_warp_shuffle", "tvm_warp_shuffle_up", "tvm_warp_shuffle_down"):
     word(_name)(_first_operand_builtin(_name, 1))
+
+
+def _register_builtin(name: str) -> Callable[..., Value]:
+    """The reader of an operation on registers, whose data type may be the first argument, and has no meaning."""
+
+    def read(context: ElaborationContext, span: Span, *args: Value) -> Value:
+        values = args[1:] if args and isinstance(args[0], str | Word | TypeAnnotation) and _is_dtype(args[0]) else args
+        return _insert(context, span, CallIntrinOp(name, _builtin_arguments(context, values, span)))
+
+    return read
+
+
+def _is_dtype(value: Value) -> bool:
+    return not isinstance(value, str) or is_dtype(value)
+
+
+for _name in ("ptx_mma", "ptx_ldmatrix", "mma_fill", "mma_store"):
+    word(_name)(_register_builtin(_name))
 
 
 @word("assume")

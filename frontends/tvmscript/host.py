@@ -135,6 +135,10 @@ class Proxy:
         pair = (self._unwrap(other), self._value) if swapped else (self._value, self._unwrap(other))
         return self._wrap(operate(self._context, op, *pair, self._span))
 
+    def converted(self, dtype: str) -> Any:
+        """The value in another data type, for `tvm.tir.Cast`."""
+        return self.astype(dtype)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)

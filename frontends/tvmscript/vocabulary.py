@@ -85,7 +85,7 @@ def is_dtype(name: str) -> bool:
 _UNSUPPORTED = frozenset(
     """
     prefetch vscale get_active_lane_mask reduce call_cpacked tvm_call_cpacked tvm_call_packed_lowered
-    tvm_call_cpacked_lowered tvm_call_trace_packed_lowered mma_store mma_fill device_entry cta_id thread_id lane_id
+    tvm_call_cpacked_lowered tvm_call_trace_packed_lowered device_entry cta_id thread_id lane_id
     warp_id warpgroup_id local_scalar shared_scalar TileLayout jit meta_class constexpr arg
     cluster_id scope_id kernel_id buffer_var block_realize dp4a vectorlow vectorhigh vectorcombine vectorsplit
     start_profile_intrinsic end_profile_intrinsic dma_copy dma_wait dma_start_group dma_end_group anylist_getitem

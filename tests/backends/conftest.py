@@ -2,6 +2,7 @@
 interpreter."""
 
 import json
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from stepwell.backends.saving.format import checksum
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
+from stepwell.tools.warm_python import WarmPython
 from stepwell.transforms.upstream.legalize_small_floats import LegalizeSmallFloatsPass
 
 TARGETS = {"cuda_emulated": "cuda-emulated", "cuda": "cuda"}
@@ -104,6 +106,21 @@ def parse_upstream() -> Callable[[str], ModuleOp]:
 def compile_text() -> Callable[..., Program]:
     """Compiles MLIR text after the legalization of half floats; options as in `compile_module`."""
     return _compile
+
+
+@pytest.fixture
+def execute(request: pytest.FixtureRequest, warm_python: WarmPython) -> Callable[..., list[str]]:
+    """`execute(program, *arguments, **environment)`: the lines that a program in Python prints, after the text `COMMON`
+    of the test's module, in a process of its own.
+    """
+
+    def lines(program: str, *arguments: str, **environment: str) -> list[str]:
+        text = request.module.COMMON + textwrap.dedent(program)
+        done = warm_python.run("-c", text, *arguments, environment=environment)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.splitlines()
+
+    return lines
 
 
 @pytest.fixture(scope="session")

@@ -1,9 +1,7 @@
 """Calls and builds without memory or space on the disk: errors or warnings, and a process that goes on."""
 
-import os
-import subprocess
 import sys
-import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,15 +31,7 @@ def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
 '''
 
 
-def execute(program: str, *arguments: str, **environment: str) -> list[str]:
-    """The lines that a program in Python prints, in a process of its own."""
-    code = [sys.executable, "-c", COMMON + textwrap.dedent(program), *arguments]
-    done = subprocess.run(code, capture_output=True, text=True, timeout=120, env={**os.environ, **environment})
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
-
-
-def test_a_call_without_memory_is_an_error_that_names_the_buffer() -> None:
+def test_a_call_without_memory_is_an_error_that_names_the_buffer(execute: Callable[..., list[str]]) -> None:
     lines = execute("""
         large = program('''
         @T.prim_func
@@ -70,7 +60,7 @@ def test_a_call_without_memory_is_an_error_that_names_the_buffer() -> None:
     assert lines == [f"True {message}", "True"] * 3 + ["5"]
 
 
-def test_a_parallel_loop_runs_without_memory_for_workers() -> None:
+def test_a_parallel_loop_runs_without_memory_for_workers(execute: Callable[..., list[str]]) -> None:
     lines = execute("""
         main = program(SCALE.format(factor=3))["main"]
         x, y = np.arange(64, dtype="float32"), np.zeros(64, "float32")
@@ -82,7 +72,7 @@ def test_a_parallel_loop_runs_without_memory_for_workers() -> None:
     assert lines == ["True"]
 
 
-def test_a_full_disk_is_a_warning_of_the_build(tmp_path: Path) -> None:
+def test_a_full_disk_is_a_warning_of_the_build(execute: Callable[..., list[str]], tmp_path: Path) -> None:
     """A file that may not grow stands for a full disk: the same call of the system fails."""
     lines = execute(
         """
@@ -105,7 +95,9 @@ def test_a_full_disk_is_a_warning_of_the_build(tmp_path: Path) -> None:
     assert lines == ["True ['program', 'runtime']", "True ['program']", "[]", "1"]
 
 
-def test_a_folder_that_cannot_be_made_is_a_warning_of_the_build(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_a_warning_of_the_build(
+    execute: Callable[..., list[str]], tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("")
     lines = execute(
         """
@@ -120,7 +112,7 @@ def test_a_folder_that_cannot_be_made_is_a_warning_of_the_build(tmp_path: Path) 
     assert lines == ["True True"]
 
 
-def test_an_export_to_a_full_disk_leaves_the_old_program(tmp_path: Path) -> None:
+def test_an_export_to_a_full_disk_leaves_the_old_program(execute: Callable[..., list[str]], tmp_path: Path) -> None:
     lines = execute(
         """
         from stepwell.backends.runtime import Program

@@ -1,12 +1,11 @@
 """Child processes that `os.fork` creates while other threads compile or run programs."""
 
 import os
-import subprocess
-import sys
 
 import pytest
 
 from stepwell.backends.cuda.emulation import compiler
+from stepwell.tools.warm_python import WarmPython
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
@@ -64,11 +63,11 @@ stopped.set()
 
 
 @pytest.mark.parametrize("target", ["llvm", pytest.param("cuda-emulated", marks=pytest.mark.slow)])
-def test_a_child_builds_and_runs_while_threads_of_its_parent_do(target: str) -> None:
+def test_a_child_builds_and_runs_while_threads_of_its_parent_do(warm_python: WarmPython, target: str) -> None:
     if target != "llvm" and compiler() is None:
         pytest.skip("needs g++ and binutils")
-    done = subprocess.run([sys.executable, "-c", _PROGRAM, target], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["0"] * 2
+    done = warm_python.run("-c", _PROGRAM, target)
+    assert done.stdout.split() == ["0"] * 2, done.stderr
 
 
 _PARALLEL = """
@@ -126,6 +125,6 @@ print(statuses)
 """
 
 
-def test_a_child_runs_parallel_loops_while_threads_of_its_parent_do() -> None:
-    done = subprocess.run([sys.executable, "-c", _PARALLEL], capture_output=True, text=True, check=True, timeout=120)
+def test_a_child_runs_parallel_loops_while_threads_of_its_parent_do(warm_python: WarmPython) -> None:
+    done = warm_python.run("-c", _PARALLEL)
     assert (done.stdout, done.stderr) == ("{0}\n", "")

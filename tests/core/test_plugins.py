@@ -3,9 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
+
+from stepwell.tools.warm_python import WarmPython
 
 PLUGIN = """\
 from dataclasses import dataclass
@@ -56,6 +60,15 @@ def install(site: Path, entry: str, **modules: str) -> None:
         (site / f"{name}.py").write_text(text)
 
 
+Python: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def in_site(warm_python: WarmPython) -> Python:
+    """`in_site(site, *arguments)`: runs Python with the packages of a folder."""
+    return lambda site, *arguments: warm_python.run(*arguments, cwd=site, environment={"PYTHONPATH": str(site)})
+
+
 def python(site: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": str(site)}
     return subprocess.run(
@@ -63,9 +76,9 @@ def python(site: Path, *arguments: str, stdin: str = "") -> subprocess.Completed
     )
 
 
-def test_the_api_knows_dialects_and_passes_of_other_packages(tmp_path: Path) -> None:
+def test_the_api_knows_dialects_and_passes_of_other_packages(in_site: Python, tmp_path: Path) -> None:
     install(tmp_path, "shop:UNIVERSE", shop=PLUGIN, shop_parts=PARTS)
-    done = python(tmp_path, "-c", USE)
+    done = in_site(tmp_path, "-c", USE)
     assert done.stdout == "builtin.module {\n  shop.open\n}\nbuiltin.module {\n}\n", done.stderr
 
 
@@ -86,10 +99,10 @@ BROKEN = [
 
 @pytest.mark.parametrize(("entry", "module", "message"), BROKEN)
 def test_a_broken_package_is_named_and_left_out_by_the_api(
-    tmp_path: Path, entry: str, module: str, message: str
+    in_site: Python, tmp_path: Path, entry: str, module: str, message: str
 ) -> None:
     install(tmp_path, entry, shop=module)
-    done = python(
+    done = in_site(
         tmp_path,
         "-c",
         "import stepwell; print(stepwell.apply_passes(stepwell.parse_mlir('builtin.module {}'), 'tir-simplify'))",
@@ -102,12 +115,12 @@ def test_a_broken_package_is_named_and_left_out_by_the_api(
 
 
 @pytest.mark.parametrize("tool", ["stepwell-opt", "stepwell-run", "stepwell"])
-def test_a_broken_package_is_one_line_of_a_tool(tmp_path: Path, tool: str) -> None:
+def test_a_broken_package_is_one_line_of_a_tool(in_site: Python, tmp_path: Path, tool: str) -> None:
     install(tmp_path, "shop:UNIVERSE", shop="import no_such_module")
     program = tmp_path / "program.mlir"
     program.write_text("tir.func @main() {\n}")
     arguments = ["run", str(program)] if tool == "stepwell" else [str(program)]
-    done = python(tmp_path, str(Path(sys.executable).with_name(tool)), *arguments)
+    done = in_site(tmp_path, str(Path(sys.executable).with_name(tool)), *arguments)
     assert done.returncode == 0, done.stderr
     assert done.stderr == (
         "warning: package shop (entry point shop = 'shop:UNIVERSE' of the group xdsl.universe) cannot be loaded: "

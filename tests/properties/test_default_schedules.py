@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import DictionaryAttr
 
@@ -20,8 +20,6 @@ from stepwell.tools.testing.choices import HypothesisChoices
 from stepwell.tools.testing.computations import random_computation
 from stepwell.tools.testing.scheduling import check_computes_the_same, check_same_outputs
 from stepwell.tools.testing.unscheduled_programs import SIZES, unscheduled_program
-
-EXAMPLES = settings().max_examples
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -43,14 +41,12 @@ def check(module: Module, data: st.DataObject, size: int | None) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=EXAMPLES)
 def test_programs_that_the_rules_schedule(data: st.DataObject) -> None:
     module = unscheduled_program(HypothesisChoices(data.draw))
     check(module, data, data.draw(st.sampled_from(SIZES)))
 
 
 @given(data=st.data())
-@settings(max_examples=EXAMPLES)
 def test_random_computations(data: st.DataObject) -> None:
     module = random_computation(HypothesisChoices(data.draw))
     for func in module.functions.values():

@@ -1,14 +1,13 @@
 """Products of matrices by the matrix operations of warps have the results of numpy, and print as they are parsed."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 
 from stepwell import parse_mlir, parse_tvmscript
 from stepwell.backends.oracle import compile_oracle
 from stepwell.tools.testing.matrix_programs import MatrixProgram, matrix_programs
 
 
-@settings(max_examples=12)
 @given(matrix_programs())
 def test_products_have_the_results_of_numpy(program: MatrixProgram) -> None:
     mod = parse_tvmscript(program.text())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
@@ -199,7 +199,6 @@ EXACT = {"abs", "floor", "ceil", "trunc", "nearbyint", "sqrt"}
 
 
 @pytest.mark.parametrize("name", FLOAT_UNARY)
-@settings(max_examples=20)
 @given(dtype=st.sampled_from(FLOATS), seed=st.integers(0, 2**16))
 def test_float_functions_are_those_of_the_oracle(name: str, dtype: str, seed: int) -> None:
     native, oracle = compiled(name, dtype)

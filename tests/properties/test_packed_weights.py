@@ -145,7 +145,7 @@ depthwise = st.builds(
 )
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(products | convolutions | in_groups | depthwise, st.sampled_from((1, 3)), st.booleans())
 @example(Product((70,), 40, 48, "float32", "residual"), 3, False)  # several tiles of rows for each thread
 @example(Product((13,), 40, 48, "float32", "residual"), 1, True)  # a tile of fewer rows

@@ -6,7 +6,7 @@ from contextlib import redirect_stdout
 from io import StringIO
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from stepwell.backends.build import build
 from stepwell.backends.passes import apply_passes
@@ -27,7 +27,6 @@ def printed(run: Any, *arguments: Any) -> list[str]:
 
 
 @given(program=programs(Features(prints=True)))
-@settings(max_examples=20)
 def test_all_back_ends_print_the_same_lines(program: tuple[Module, dict[str, Any]]) -> None:
     module, arguments = program
     expected = printed(oracle_results, module, arguments)

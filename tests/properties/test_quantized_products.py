@@ -144,7 +144,7 @@ def convolutions(draw: Any) -> Quantized:
     return Quantized(data, weight, kind, zero, draw(st.booleans()), attributes, None, result, varies)
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(products | convolutions(), st.sampled_from((1, 3)), st.booleans())
 @example(Quantized((37, 64), (96, 64), ("int8", "int8"), (3, 0)), 3, True)
 @example(Quantized((1, 8, 17, 40), (48, 8, 3, 3), ("uint8", "int8"), (7, 0), True, {"padding": 1}), 3, False)

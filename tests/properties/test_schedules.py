@@ -22,7 +22,7 @@ from stepwell.tools.testing.traces import (
     with_trace,
 )
 
-EXAMPLES = settings().max_examples // 2
+EXAMPLES = max(1, settings().max_examples // 2)
 LONGEST = 8
 
 

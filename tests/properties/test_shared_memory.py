@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell import relay
@@ -46,6 +46,5 @@ def products(draw: st.DrawFn) -> Module:
 
 
 @given(convolutions() | products())
-@settings(max_examples=settings().max_examples)
 def test_kernels_fit_into_shared_memory(module: Module) -> None:
     lower_launches(lower_graph(module)).verify()  # tir-check-launches rejects kernels that do not fit

@@ -84,7 +84,7 @@ convolutions = st.builds(
 
 
 @given(convolutions, st.sampled_from((1, 3)), st.sampled_from((1, 6)), st.booleans())
-@settings(max_examples=settings().max_examples // 4)
+@settings(max_examples=max(1, settings().max_examples // 4))
 @example(
     Convolution((1, 17, 13, 9), 16, (1, 1), 2, "bias residual relu"), 1, 6, False
 )  # parts of several rows of tiles

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..warm_python import WarmPython
+
 _PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check")
 _OFFLINE = ("--no-index", "--no-build-isolation", "--no-deps")
 _TOOLS = ("stepwell", "stepwell-opt", "stepwell-run", "xdsl-opt")
@@ -18,10 +19,11 @@ _TOOLS = ("stepwell", "stepwell-opt", "stepwell-run", "xdsl-opt")
 
 @dataclass(frozen=True)
 class Installation:
-    """A copy of a folder of packages, and the directory of their installation."""
+    """A copy of a folder of packages, the directory of their installation, and a Python that finds them."""
 
     folder: Path
     site: Path
+    python: WarmPython
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         """Runs `python` or a tool of Stepwell in the folder, with the packages installed; stderr goes to stdout.
@@ -31,16 +33,8 @@ class Installation:
         program, *arguments = command
         if program not in ("python", *_TOOLS):
             raise ValueError(f"cannot run {program!r} (can: python, {', '.join(_TOOLS)})")
-        path = sys.executable if program == "python" else str(Path(sys.executable).with_name(program))
-        environment = {**os.environ, "PYTHONPATH": str(self.site), "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(
-            [path, *arguments],
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        code = arguments if program == "python" else [str(Path(sys.executable).with_name(program)), *arguments]
+        return self.python.run(*code, cwd=self.folder, errors_to_output=True)
 
 
 def install_packages(packages: Path, into: Path) -> Installation:
@@ -48,13 +42,12 @@ def install_packages(packages: Path, into: Path) -> Installation:
 
     RuntimeError with the output of pip for a package that does not build; requires setuptools 77 beside pip.
     """
-    installed = Installation(into / "packages", into / "site")
-    shutil.copytree(
-        packages, installed.folder, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info", ".*")
-    )
-    for project in sorted(file.parent for file in installed.folder.glob("*/pyproject.toml")):
-        _install(project, installed.site)
-    return installed
+    folder, site = into / "packages", into / "site"
+    shutil.copytree(packages, folder, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info", ".*"))
+    for project in sorted(file.parent for file in folder.glob("*/pyproject.toml")):
+        _install(project, site)
+    python = WarmPython({"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"})
+    return Installation(folder, site, python)
 
 
 def _install(project: Path, site: Path) -> None:

@@ -110,6 +110,19 @@ for i, j in T.grid(8, 8):
 """
 _EIGHTS = 'A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")'
 
+_COPIED = """
+for b in T.thread_binding(1, thread="blockIdx.x"):
+    for t in T.thread_binding(16, thread="threadIdx.x"):
+        S = T.alloc_buffer((16,), "float32", scope="shared")
+        for j in range(16):
+            with T.block("S"):
+                vj = T.axis.spatial(16, j)
+                S[vj] = {value}
+        with T.block("C"):
+            vi = T.axis.spatial(16, t)
+            C[vi] = S[15 - vi]
+"""
+
 _TWO_CONSUMERS = """
 B = T.alloc_buffer((16,), "float32")
 for i in range(16):
@@ -314,6 +327,13 @@ CASES = [
         _program(_WITH_D, _TWO_SOURCES.format(above=_D, below="")),
         _program(_WITH_D, _TWO_SOURCES.format(above="", below=_D)),
         '(i,) = sch.get_loops(sch.get_block("B"))\nsch.reverse_compute_at(sch.get_block("C"), i)',
+    ),
+    LegalityCase(
+        "threads divide a copy that each of them makes",
+        _program(_IN_AND_OUT, _COPIED.format(value="A[vj]")),
+        _program(_IN_AND_OUT, _COPIED.format(value="A[vj] + T.cast(t, 'float32')")),
+        'copy = sch.get_loops(sch.get_block("S"))[-1]\nsch.bind(copy, "threadIdx.x")',
+        tvm_allows_both=True,
     ),
 ]
 """At least 15 pairs. The steps of a pair are the same, unless `illegal_steps` says otherwise."""

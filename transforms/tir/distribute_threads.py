@@ -36,6 +36,7 @@ from ...analysis.threads.fragments import (
     is_in_fragment_nest,
 )
 from ...analysis.threads.memories import LOCAL, OF_WARP, has_copy_for_each_warp, is_fragment, is_of_warp, is_shared
+from ...analysis.threads.registers import is_load_of_matrices
 from ...core.diagnostics import where
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
@@ -373,7 +374,7 @@ class _Distributor:
         match op:
             case _ if is_thread_loop(op):
                 self._threads(op, pending, context)
-            case ForOp() | IfOp() | AttrOp() if not is_fragment_nest(op) and self._is_uniform(pending, [*op.operands]):
+            case ForOp() | IfOp() | AttrOp() if not _is_whole(op) and self._is_uniform(pending, [*op.operands]):
                 self._copy(pending, context.point)
                 self._inside(op, context)
             case AllocBufferOp():
@@ -572,3 +573,8 @@ def _readdress(op: Operation, buffer: SSAValue, indices: Sequence[SSAValue]) -> 
             raise UnsupportedError(
                 f"{where(op)}{op.name} of a local buffer: a thread's memory is only loaded and stored"
             )
+
+
+def _is_whole(op: Operation) -> bool:
+    """Whether an op has loops that stand for one operation."""
+    return is_fragment_nest(op) or is_load_of_matrices(op)

@@ -39,7 +39,7 @@ from ...analysis.threads.execution import (
 )
 from ...analysis.threads.fragments import has_fragment_nests, is_in_fragment_nest
 from ...analysis.threads.memories import memory_of
-from ...analysis.threads.shuffles import is_active_mask, is_shuffle
+from ...analysis.threads.shuffles import is_active_mask, is_exchange
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.gpu import WARP_SIZE
@@ -438,7 +438,7 @@ def _only_exchanges(statement: Statement) -> bool:
     if not isinstance(op, Operation):
         return False
     inside = (inner for outer in with_expressions(op) for inner in outer.walk())
-    return all(is_shuffle(inner) or is_active_mask(inner) for inner in inside if has_effect(inner))
+    return all(is_exchange(inner) or is_active_mask(inner) for inner in inside if has_effect(inner))
 
 
 def _only_launch(block: Block) -> Operation | None:

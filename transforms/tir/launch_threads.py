@@ -24,13 +24,15 @@ from ...analysis.threads.axes import (
 from ...analysis.threads.execution import effects_of, has_copy_for_each_thread, statements_of_threads
 from ...analysis.threads.fragments import has_fragment_nests, is_in_fragment_nest
 from ...analysis.threads.memories import LOCAL, is_fragment, is_shared, memory_of
-from ...analysis.threads.shuffles import check_convergence, is_shuffle
+from ...analysis.threads.registers import is_load_of_matrices
+from ...analysis.threads.shuffles import check_convergence, is_exchange, is_reached_together
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...dialects.attributes import THREAD_AXES_OF_DIMENSIONS
 from ...dialects.tir import (
     AllocateOp,
     AllocBufferOp,
+    AttrOp,
     FuncOp,
     HandleType,
     IfOp,
@@ -100,8 +102,11 @@ def _launch(kernel: Operation) -> None:
     loops = [op for op in kernel.walk() if is_thread_loop(op)]
     _check_elements(kernel)
     extents = thread_extents(inner)
-    for op in [op for op in kernel.walk() if is_shuffle(op)]:
+    for op in [op for op in kernel.walk() if is_exchange(op)]:
         check_convergence(op, extents)
+    for nest in [op for op in kernel.walk() if is_load_of_matrices(op)]:
+        if not is_reached_together(nest, extents) or not _is_from_shared_memory(nest):
+            _replace_by_body(nest)
     allocations = _allocations(kernel)
     for alloc in allocations:
         if isinstance(alloc, AllocateOp):
@@ -122,6 +127,20 @@ def _launch(kernel: Operation) -> None:
     for alloc in allocations:
         if isinstance(alloc, AllocBufferOp):
             _move_allocation(alloc, kernel, block, body)
+
+
+def _is_from_shared_memory(nest: AttrOp) -> bool:
+    """Whether the loads in a nest read shared memory."""
+    return all(is_shared(op.buffer) for op in nest.walk() if isinstance(op, LoadOp))
+
+
+def _replace_by_body(nest: AttrOp) -> None:
+    """Replaces the loads of matrices by the loads in it, which each thread executes by itself."""
+    for inner in list(nest.body.block.ops):
+        inner.detach()
+        Rewriter.insert_op(inner, InsertPoint.before(nest))
+    nest.detach()
+    nest.erase()
 
 
 def _check_elements(kernel: Operation) -> None:

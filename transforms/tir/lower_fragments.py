@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
@@ -31,29 +31,27 @@ from ...analysis.threads.fragments import (
     is_matrix_operation,
     layout_of,
 )
+from ...analysis.threads.registers import is_register_operation
 from ...core.diagnostics import unsupported_op_error
 from ...core.dtypes import dtype_of
 from ...dialects.tir import (
     AccessPtrOp,
     AddressOfOp,
-    AllocateOp,
     AttrOp,
-    BufferDataOp,
     CallIntrinOp,
     DeclBufferOp,
     ForOp,
     FuncOp,
-    HandleType,
-    LetOp,
     MatchBufferOp,
     Mixed,
-    ReinterpretOp,
     TirBuilder,
-    memory_space,
 )
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.tree import erase_if_dead, treeify
 from .layouts import Layouts
+from .lower_registers import keep_in_registers, lower_register_operation
+from .pointed_memory import PointedMemory
+from .pointers import replace_pointers
 
 
 class TirLowerFragmentsPass(ModulePass):
@@ -75,11 +73,14 @@ class TirLowerFragmentsPass(ModulePass):
           }
         }
 
+    Operations on the registers of lanes become loads and stores of the elements of each lane, and a product an
+    operation on their values. Memory of a warp of which each lane accesses its own row becomes memory of each thread.
+
     Must hold before: no tir.match_region of memory of these operations (`tir-lower-match-buffers`). Raises
     UnsupportedError for shapes and data types without matrix operations, for fragments of which nobody states the
-    shape or layout, and for operations that disagree about them.
+    shape or layout, for operations that disagree about them, and for operations on registers that PTX does not have.
 
-    Gone after: tir.call_intrin of matrix operations.
+    Gone after: tir.call_intrin of matrix operations, but for products of values in registers.
     """
 
     name = "tir-lower-fragments"
@@ -89,15 +90,30 @@ class TirLowerFragmentsPass(ModulePass):
             lower_fragments(function)
 
 
-def lower_fragments(function: FuncOp) -> None:
-    """Replaces the matrix operations of a function by loops, in place."""
-    operations = [op for op in function.walk() if is_matrix_operation(op)]
-    if not operations:
-        return
+def lower_fragments(function: FuncOp, *, in_memory: bool = False) -> None:
+    """Replaces the matrix operations of a function by loops, in place. in_memory: whether products of values in
+    registers become loops, too, which exchange the values in memory."""
     lowering = _Lowering(function)
+    operations = [op for op in function.walk() if is_matrix_operation(op)]
     for op in operations:
         lowering.run(op)
-    treeify(function)
+    on_registers = [op for op in function.walk() if is_register_operation(op)]
+    for op in on_registers:
+        lower_register_operation(op, lowering.memories, in_memory=in_memory)
+        _erase(op)
+    if on_registers:
+        replace_pointers(function)
+        keep_in_registers(function)
+    if operations or on_registers:
+        treeify(function)
+
+
+def _erase(op: CallIntrinOp) -> None:
+    operands = list(op.operands)
+    op.detach()
+    op.erase()
+    for value in operands:
+        erase_if_dead(value)
 
 
 @dataclass
@@ -105,6 +121,7 @@ class _Lowering:
     """The lowering of the matrix operations of a function."""
 
     function: FuncOp
+    memories: PointedMemory = field(default_factory=PointedMemory)
     _buffers: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
 
     @cached_property
@@ -126,7 +143,7 @@ class _Lowering:
                 _fill(builder, fragments[0], op.args[5])
             case _:
                 layouts = [layout_of(op)]
-                _copy(op, builder, fragments[0], layouts[0])
+                _copy(op, builder, fragments[0], layouts[0], self.memories)
         nest = AttrOp(NEST, StringAttr(name), StringAttr(" ".join([shape, *layouts])))
         nest.location = op.location
         nest.attributes.update(op.attributes)
@@ -134,11 +151,7 @@ class _Lowering:
             inner.detach()
             nest.body.block.add_op(inner)
         TirBuilder(InsertPoint.before(op), op.location).insert(nest)
-        operands = list(op.operands)
-        op.detach()
-        op.erase()
-        for value in operands:
-            erase_if_dead(value)
+        _erase(op)
 
     def _fragment(self, op: CallIntrinOp, pointer: SSAValue, number: SSAValue) -> _Fragment:
         memory = fragment_memory(op, pointer)
@@ -160,22 +173,8 @@ class _Lowering:
             return memory
         if memory not in self._buffers:
             views = [use.operation for use in memory.uses if isinstance(use.operation, DeclBufferOp | MatchBufferOp)]
-            self._buffers[memory] = views[0].buffer if len(views) == 1 else _flat_buffer(op, memory)
+            self._buffers[memory] = views[0].buffer if len(views) == 1 else self.memories.buffer(op, memory)
         return self._buffers[memory]
-
-
-def _flat_buffer(op: CallIntrinOp, pointer: SSAValue) -> SSAValue:
-    """A buffer of one dimension that is declared over allocated memory."""
-    alloc = pointer.owner
-    if not isinstance(alloc, AllocateOp) or not all(isinstance(n, int) for n in alloc.mixed_extents):
-        raise unsupported_op_error(
-            op, f"T.{op.intrinsic.data}: {memory_name(pointer)} has no shape, expected memory of static size"
-        )
-    type = alloc.pointer.type
-    size = prod(n for n in alloc.mixed_extents if isinstance(n, int))
-    space = memory_space(type.scope.data or "global")
-    declared = DeclBufferOp(alloc.var_name.data, pointer, type.element, [size], space=space)
-    return TirBuilder(InsertPoint.after(alloc), alloc.location).insert(declared).buffer
 
 
 @dataclass(frozen=True)
@@ -237,11 +236,11 @@ def _fill(builder: TirBuilder, fragment: _Fragment, value: SSAValue) -> None:
     builder.store(filled, fragment.buffer, fragment.indices(builder, i, j))
 
 
-def _copy(op: CallIntrinOp, builder: TirBuilder, fragment: _Fragment, layout: str) -> None:
+def _copy(op: CallIntrinOp, builder: TirBuilder, fragment: _Fragment, layout: str, memories: PointedMemory) -> None:
     """Emits the loops of a load from memory, or of a store of sums to memory."""
     if op.intrinsic.data == STORE and fragment.type.scope != SUMS:
         raise unsupported_op_error(op, f"T.{STORE} of {fragment.type.scope}, expected {SUMS}")
-    memory, position = _place(op, op.args[5])
+    memory, position = memories.place(op, op.args[5], builder, {})
     type = memref_type(memory)
     if type.element_type != fragment.type.element:
         got, expected = dtype_of(type.element_type), dtype_of(fragment.type.element)
@@ -250,7 +249,7 @@ def _copy(op: CallIntrinOp, builder: TirBuilder, fragment: _Fragment, layout: st
     far, near = (j, i) if layout == COLUMNS else (i, j)
     distance = builder.add(builder.mul(far, op.args[6]), near)
     strides = Layouts(builder).strides(memory)
-    there = _digits(builder, builder.add(position(builder), distance), strides)
+    there = _digits(builder, builder.add(position, distance), strides)
     here = fragment.indices(builder, i, j)
     if op.intrinsic.data == LOAD:
         builder.store(builder.load(memory, there), fragment.buffer, here)
@@ -283,42 +282,3 @@ def _multiply(op: CallIntrinOp, builder: TirBuilder, fragments: Sequence[_Fragme
     b = builder.cast(builder.load(right.buffer, right.indices(builder, k, j)), dtype)
     builder.store(builder.add(before, builder.mul(a, b)), result.buffer, here)
     return [layout for layout in layouts if layout is not None]
-
-
-def _place(op: CallIntrinOp, pointer: SSAValue) -> tuple[SSAValue, Callable[[TirBuilder], SSAValue]]:
-    """The buffer that a pointer points into, and a function that emits the position there, in elements."""
-    offsets: list[SSAValue] = []
-    element = pointer.type.element if isinstance(pointer.type, HandleType) else None
-    while isinstance(inner := pointer.owner, AccessPtrOp | LetOp | ReinterpretOp):
-        if isinstance(inner, AccessPtrOp):
-            offsets.append(inner.offset)
-            pointer = inner.data
-        else:
-            pointer = inner.value
-    indices: list[SSAValue] = []
-    match inner:
-        case BufferDataOp():
-            memory = inner.buffer
-        case AddressOfOp():
-            memory, indices = inner.buffer, list(inner.indices)
-        case _ if isinstance(pointer.type, HandleType) and isinstance(inner, AllocateOp):
-            memory = _flat_buffer(op, pointer)
-        case _:
-            views = [use.operation for use in pointer.uses if isinstance(use.operation, DeclBufferOp | MatchBufferOp)]
-            if len(views) != 1:
-                raise unsupported_op_error(
-                    op, f"T.{op.intrinsic.data}: {memory_name(pointer)} has no shape, expected the address of a buffer"
-                )
-            memory = views[0].buffer
-    if element is not None and offsets and element != memref_type(memory).element_type:
-        got, expected = element, memref_type(memory).element_type
-        raise unsupported_op_error(op, f"T.{op.intrinsic.data}: an address of {got} in memory of {expected}")
-
-    def position(builder: TirBuilder) -> SSAValue:
-        layouts = Layouts(builder)
-        total: Mixed = layouts.position(memory, indices) if indices else 0
-        for offset in offsets:
-            total = layouts.add(total, offset) if total != 0 else offset
-        return builder.value(total)
-
-    return memory, position

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -10,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from ...analysis.threads.memories import is_fragment
 from ...core.diagnostics import unsupported_op_error, where
 from ...core.dtypes import dtype_of
 from ...core.errors import PassError
@@ -33,6 +36,7 @@ from ...dialects.tir import (
     SymbolOp,
     TirBuilder,
 )
+from ...dialects.tir.base import memref_type
 from ...dialects.tir.describe import format_index
 from ...dialects.tir.operands import redirect_access
 from .layouts import Layouts, constant_int
@@ -43,8 +47,8 @@ class TirLowerMatchBuffersPass(ModulePass):
     """Replaces each named box of a buffer by the buffer, with indices offset by the lower corner of the box.
 
     Symbols in the shape, strides and offset of the box become the values of the buffer; assertions check all other
-    declared sizes. Pointers into the box point into the buffer; a call that takes the box itself takes a buffer
-    declared over such a pointer.
+    declared sizes. The offset of a tile of fragments that declares no strides is its number times its size. Pointers
+    into the box point into the buffer; a call that takes the box itself takes a buffer declared over such a pointer.
 
     In functions with kernels, pointers to allocated memory become buffers, and buffers replace views of other shapes,
     so that threads can have copies of them.
@@ -111,7 +115,7 @@ class _Lowering:
             self._unify(f"shape[{n}]", self.op.mixed_shape[n], extent)
 
     def _resolve_strides(self) -> None:
-        if self.op.mixed_strides is None:
+        if self.op.mixed_strides is None or self._tile is not None:
             return
         for n, stride in enumerate(self.layouts.strides(self.op.source)[self.dropped :]):
             self._unify(f"strides[{n}]", self.op.mixed_strides[n], stride)
@@ -119,10 +123,34 @@ class _Lowering:
     def _resolve_offset(self) -> None:
         if self._has_offset():
             lows = [low for low, _ in self.region]
-            self._unify("offset", self.op.mixed_offset, self.layouts.position(self.op.source, lows))
+            actual = self._position_of_tile(lows) if self._tile else self.layouts.position(self.op.source, lows)
+            self._unify("offset", self.op.mixed_offset, actual)
 
     def _has_offset(self) -> bool:
         return self.op.mixed_offset != 0
+
+    @cached_property
+    def _tile(self) -> tuple[int, int] | None:
+        """The rows and columns of a box that is a tile of fragments and declares the strides of its shape; None for any
+        other box."""
+        shape, source = self.op.type.get_shape(), memref_type(self.op.source).get_shape()
+        if not is_fragment(self.op.source) or len(shape) != 2 or min(*shape, *source) < 1:
+            return None
+        rows, columns = shape
+        whole = prod(source[:-1]) % rows == 0 and source[-1] % columns == 0
+        return (rows, columns) if whole and self.op.mixed_strides == [columns, 1] else None
+
+    def _position_of_tile(self, lows: Sequence[Mixed]) -> Mixed:
+        """The offset of a tile of fragments if the elements of each tile are contiguous, with the tiles along the rows
+        of the buffer."""
+        assert self._tile is not None
+        (rows, columns), shape, builder = self._tile, memref_type(self.op.source).get_shape(), self.builder
+        line: Mixed = 0
+        for n, low in enumerate(lows[:-1]):
+            line = self.layouts.add(line, self.layouts.mul(low, prod(shape[n + 1 : -1])))
+        above = builder.mul(builder.binary("floordiv", self._value(line), rows), shape[-1] // columns)
+        number = builder.add(above, builder.binary("floordiv", self._value(lows[-1]), columns))
+        return builder.mul(number, rows * columns)
 
     def _unify(self, what: str, declared: Mixed, actual: Mixed) -> None:
         """Binds a declared symbol that is not bound elsewhere to the actual value; checks all other declarations."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, i32
+from xdsl.dialects.builtin import ModuleOp, StringAttr, VectorType, i32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export
-from ...analysis.names import buffer_name
+from ...analysis.names import buffer_name, loop_name
 from ...analysis.scopes import ancestors
+from ...analysis.threads.axes import THREAD_AXES
 from ...analysis.threads.fragments import (
     COLUMNS,
     FILL,
@@ -24,9 +25,11 @@ from ...analysis.threads.fragments import (
     fragment_buffer_shape,
     is_fragment_nest,
 )
+from ...analysis.threads.registers import LDMATRIX, is_load_of_matrices
 from ...core.diagnostics import unsupported_op_error
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
+from ...core.gpu import WARP_SIZE
 from ...dialects.tir import (
     AddressOfOp,
     AttrOp,
@@ -42,6 +45,7 @@ from ...dialects.tir import (
     scope_of,
 )
 from ...dialects.tir.base import memref_type
+from ...dialects.tir.copying import copy_expression
 from ...dialects.tir.tree import is_expression_op, treeify
 from .layouts import Layouts, constant_int
 
@@ -54,7 +58,8 @@ class TirRaiseFragmentsPass(ModulePass):
     """Replaces the loops of matrix operations in kernels by these operations: the inverse of `tir-lower-fragments`.
 
     The operands follow from the loads and stores in the loops: the number of a fragment, the address of the first
-    element of a matrix in memory, and the distance between its rows.
+    element of a matrix in memory, and the distance between its rows. Loads of matrices into registers, which all
+    threads execute together, become the instruction for them.
 
     Before
         tir.attr "stepwell.fragments" of "tvm_fill_fragment" is "16x16x16" {
@@ -81,12 +86,52 @@ class TirRaiseFragmentsPass(ModulePass):
             nests = [nest for nest in function.walk() if is_fragment_nest(nest) and _is_in_kernel(nest)]
             for nest in nests:
                 _Nest(nest).replace()
-            if nests:
+            loads = [nest for nest in function.walk() if is_load_of_matrices(nest) and _is_in_kernel(nest)]
+            for nest in loads:
+                _replace_loads(nest)
+            if nests or loads:
                 treeify(function)
 
 
 def _is_in_kernel(op: Operation) -> bool:
     return any(isinstance(outer, LaunchThreadOp) for outer in ancestors(op))
+
+
+def _replace_loads(nest: AttrOp) -> None:
+    """Replaces the loads of matrices of 8 rows of 16 bytes by one instruction, to which each lane gives the address of
+    a row: lane `8 * r + i` that of row `i` of matrix `r`. It is the address of the first element of the row, which
+    another lane loads."""
+    launch = next(op for op in ancestors(nest) if isinstance(op, LaunchThreadOp) and op.thread.data == THREAD_AXES[0])
+    (load,), (store,) = ([op for op in nest.walk() if isinstance(op, kind)] for kind in (LoadOp, StoreOp))
+    builder = TirBuilder(InsertPoint.before(nest), nest.location)
+    thread = builder.cast(launch.variable, "int32")
+    lane = builder.binary("floormod", thread, WARP_SIZE)
+    words = nest.value_attr
+    assert isinstance(words, StringAttr)
+    number, _, trans = words.data.removeprefix("x").partition(".")
+    row = builder.binary("floormod", lane, 8)
+    first = builder.binary("floordiv", row, 2) if trans else builder.mul(row, 4)
+    place = {
+        "r": builder.binary("floordiv", lane, 8),
+        "e": builder.binary("floormod", row, 2) if trans else builder.const(0, i32),
+    }
+    loops = {loop_name(op): op.variable for op in nest.walk() if isinstance(op, ForOp)}
+    there: dict[SSAValue, SSAValue] = {variable: place[name] for name, variable in loops.items()}
+    there[launch.variable] = builder.cast(builder.add(builder.sub(thread, lane), first), dtype_of(launch.variable.type))
+    here: dict[SSAValue, SSAValue] = {variable: builder.const(0, i32) for variable in loops.values()}
+    indices = [copy_expression(index, builder, there, launch) for index in load.indices]
+    places = [copy_expression(index, builder, here, launch) for index in store.indices]
+    element = memref_type(load.buffer).element_type
+    count = int(number) * 32 // dtype_of(element).bits
+    if count > 1:
+        places[-1] = builder.ramp(places[-1], 1, count)
+    pointer = builder.insert(AddressOfOp(load.buffer, indices)).pointer
+    type = VectorType(element, [count]) if count > 1 else element
+    call = builder.insert(CallIntrinOp(LDMATRIX, [builder.insert(ConstOp(words.data)).result, pointer], type))
+    assert call.result is not None
+    builder.store(call.result, store.buffer, places)
+    nest.detach()
+    nest.erase()
 
 
 class _Nest:

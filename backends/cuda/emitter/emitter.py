@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ....analysis.threads.fragments import LOAD
+from ....analysis.threads.registers import LDMATRIX
 from ....core.diagnostics import did_you_mean
 from ....core.dtypes import dtype_of, is_small_float, numpy_dtype
 from ....core.errors import UnsupportedError
@@ -265,6 +266,8 @@ class ModuleEmitter:
                 return self.writes(callee.body.block.args[operand])
             case func.CallOp() if LOAD in self.matrix_operation(op):
                 return operand == 0
+            case func.CallOp() if LDMATRIX in self.matrix_operation(op):
+                return False
             case _:
                 return True
 

@@ -54,7 +54,7 @@ def emit_matrix_operation(f: CudaFunctionEmitter, op: func.CallOp, name: str, la
         arguments.append(f.operand(rest[0]).text)
     elif rest:
         memory, position, distance = f.buffer(rest[0]), *f.operands(rest[1:])
-        matrix = [_address(memory, position), distance.text]
+        matrix = [address_in(memory, position), distance.text]
         arguments = [*arguments, *matrix] if name == LOAD else [matrix[0], *arguments, matrix[1]]
         type = op.arguments[0].type
         assert isinstance(type, MemRefType)
@@ -63,7 +63,7 @@ def emit_matrix_operation(f: CudaFunctionEmitter, op: func.CallOp, name: str, la
     f.statement(f"{f.module.use_type(FRAGMENT)}{_NAMES[name]}({', '.join(arguments)});")
 
 
-def _address(memory: CudaBuffer, position: CudaExpr) -> str:
+def address_in(memory: CudaBuffer, position: CudaExpr) -> str:
     """The address of an element of memory by its position."""
     where = index_arithmetic("+", memory.offset, position, flat=True)
     return f"&{memory.pointer.parenthesized(PRIMARY)}[{(where if memory.small else where.wide or where).text}]"

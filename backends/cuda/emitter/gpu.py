@@ -6,16 +6,18 @@ from xdsl.dialects import func, gpu
 from xdsl.dialects.builtin import MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from ....analysis.threads.registers import LDMATRIX, MMA, WarpProduct
 from ....core.gpu import MAX_BLOCK_DIMS, MAX_GRID_DIMS
 from ....core.xdsl_compat import GpuShuffleOp
 from ....dialects.attributes import CUDA_EXPRESSION, PARAMETER_DTYPE, WARP_BARRIER
 from ...llvm.types import lane_count
 from .arith import class_of
-from .expression import INT, PRIMARY, UNARY, UNSIGNED, WIDTHS, CudaExpr, index_arithmetic
-from .fragments import emit_matrix_operation
+from .expression import INT, PRIMARY, UNARY, UNSIGNED, WIDTHS, CudaExpr, index_arithmetic, variable_expr
+from .fragments import address_in, emit_matrix_operation
 from .function import CudaFunctionEmitter, Lowerings, lowering_unsupported
-from .memref import address_of
-from .types import scalar_type
+from .memref import address_of, stored_text, value_of_element
+from .products import PREFIX_OF_MATRICES, PREFIX_OF_PRODUCT
+from .types import memory_type, scalar_type
 
 _BUILTINS = {
     gpu.ThreadIdOp: ("threadIdx", "t"),
@@ -95,7 +97,12 @@ def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
         f.define(op.res[0], CudaExpr(f"({kind})({_expression_text(f, op, expression)})", UNARY, kind))
         return
     if operation := f.module.matrix_operation(op):
-        emit_matrix_operation(f, op, *operation)
+        if operation[0] == MMA:
+            _product(f, op, operation[1])
+        elif operation[0] == LDMATRIX:
+            _load_matrices(f, op, operation[1])
+        else:
+            emit_matrix_operation(f, op, *operation)
         return
     callee, function = f.module.callee(op)
     if len(op.res) > 1 or any(isinstance(r.type, MemRefType) or lane_count(r.type) is not None for r in op.res):
@@ -109,6 +116,46 @@ def _call(f: CudaFunctionEmitter, op: func.CallOp) -> None:
         f.statement(f"{text};")
         return
     f.define_effect(op.res[0], CudaExpr(text, PRIMARY, scalar_type(op.res[0].type)))
+
+
+def _product(f: CudaFunctionEmitter, op: func.CallOp, name: str) -> None:
+    """Emits a call of the function of a product. Its operands are the factors and the sums in the registers of each
+    lane, its result the new sums."""
+    product = WarpProduct.of_name(name)
+    f.emit_pending_reads()
+    arrays: list[str] = []
+    for value, hint in zip(op.arguments, ("left", "right", "sums"), strict=True):
+        lanes = f.lanes(value) if lane_count(value.type) is not None else (f.operand(value),)
+        type, new = f.module.use_type(memory_type(value.type)), f.names.fresh(hint)
+        f.line(f"__align__(16) {type} {new}[{len(lanes)}] = {{{', '.join(map(stored_text, lanes))}}};")
+        arrays.append(new)
+    left, right, sums = arrays
+    f.statement(f"{f.helper(f'{PREFIX_OF_PRODUCT}{product.name}')}({sums}, {left}, {right});")
+    _define_elements(f, op.res[0], sums)
+
+
+def _load_matrices(f: CudaFunctionEmitter, op: func.CallOp, words: str) -> None:
+    """Emits a call of the function that loads matrices into registers. Its operands are memory and the position of the
+    row of each lane."""
+    memory, position = f.buffer(op.arguments[0]), f.operand(op.arguments[1])
+    (result,) = op.res
+    f.emit_pending_reads()
+    new = f.names.fresh("matrices")
+    f.line(f"__align__(16) {f.module.use_type(memory_type(result.type))} {new}[{lane_count(result.type) or 1}];")
+    name = f.helper(f"{PREFIX_OF_MATRICES}{words.replace('.', '_')}")
+    f.statement(f"{name}({new}, {address_in(memory, position)});")
+    _define_elements(f, result, new)
+
+
+def _define_elements(f: CudaFunctionEmitter, result: SSAValue, array: str) -> None:
+    """Binds a result to the elements of an array."""
+    kind = memory_type(result.type)
+    count = lane_count(result.type)
+    read = [value_of_element(variable_expr(f"{array}[{n}]", kind), result.type) for n in range(count or 1)]
+    if count is None:
+        f.define(result, read[0])
+    else:
+        f.define_lanes(result, read)
 
 
 def _expression_text(f: CudaFunctionEmitter, op: func.CallOp, declaration: func.FuncOp) -> str:

@@ -15,6 +15,7 @@ from ....core.errors import UnsupportedError
 from ....core.intervals import signed_range
 from .expression import INTEGERS, UNSIGNED, integer_literal
 from .names import PREFIX
+from .products import PREFIX_OF_MATRICES, PREFIX_OF_PRODUCT, matrices_text, product_text
 from .types import BFLOAT, HALF
 
 _HEAD = "static __device__ __forceinline__ "
@@ -245,6 +246,10 @@ def helper_text(name: str) -> tuple[str, tuple[str, ...]]:
     """The definition of the helper function `name`, and the names of its callees."""
     if name == "round_to_odd":
         return _ROUND_TO_ODD, ()
+    if name.startswith(PREFIX_OF_PRODUCT):
+        return product_text(name.removeprefix(PREFIX_OF_PRODUCT)), ()
+    if name.startswith(PREFIX_OF_MATRICES):
+        return matrices_text(name.removeprefix(PREFIX_OF_MATRICES)), ()
     if name.partition("_")[2] in SMALL_FLOATS:
         return _small_float(name), ()
     operation, _, kind = name.rpartition("_")

@@ -92,6 +92,7 @@ unsigned stepwell_barrier_result();
 void stepwell_sync_warp(unsigned mask, int line);
 unsigned stepwell_active_mask(int line);
 unsigned stepwell_vote(int operation, unsigned mask, unsigned long long value, int line);
+const char* stepwell_exchange(const void* left, unsigned left_bytes, const void* right, unsigned right_bytes, int line);
 unsigned long long stepwell_shuffle(int operation, unsigned mask, unsigned long long value, int lane, int width,
                                     int line);
 }

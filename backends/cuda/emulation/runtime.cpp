@@ -96,6 +96,7 @@ struct Thread {
   uint64_t value = 0;  // the operand of a shuffle, a vote or a counting barrier, then its result
   int lane = 0;        // argument of a shuffle
   int width = 0;
+  bool turn = false;   // the one of two areas that its next exchange of registers uses
   Fibre* fibre = nullptr;
 };
 
@@ -933,6 +934,21 @@ unsigned long long stepwell_shuffle(int operation, unsigned mask, unsigned long 
   launch.thread[now.thread].lane = lane;
   launch.thread[now.thread].width = width;
   return suspend(Wait::kShuffle, operation, line, mask, value).value;
+}
+
+// Shows the registers of a lane to the other lanes; returns those of lane 0, `kRegisterBytes` apart for each lane. Lanes
+// may still read those of the exchange before, which are in the other area.
+const char* stepwell_exchange(const void* left, unsigned left_bytes, const void* right, unsigned right_bytes, int line) {
+  constexpr unsigned kRegisterBytes = 64, kThreads = 1024;
+  alignas(16) static char registers[2][kThreads][kRegisterBytes];
+  Thread& thread = launch.thread[now.thread];
+  auto& area = registers[thread.turn];
+  thread.turn = !thread.turn;
+  std::memcpy(area[now.thread], left, left_bytes);
+  std::memcpy(area[now.thread] + left_bytes, right, right_bytes);
+  const char* first = area[now.thread - now.lane];
+  suspend(Wait::kVote, 2, line, ~0u);
+  return first;
 }
 
 void stepwell_atomic(const void* address, unsigned size, int line) {

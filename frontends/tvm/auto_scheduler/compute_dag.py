@@ -15,7 +15,7 @@ from ...te import create_prim_func
 from ...te.schedule import Schedule as TeSchedule
 from ..absent import report_absent
 from ..autotvm.task.flops import FlopError, compute_flop
-from ..driver.build_module import schedule_to_module
+from ..driver.build_module import scheduled_module
 from ..ir.module import IRModule, PrimFunc
 from ..meta_schedule.database import MAIN, Workload, normalized
 from ..meta_schedule.space_generator import default_schedule
@@ -121,7 +121,7 @@ class ComputeDAG:
     def kernel(self, state: State) -> Module:
         """The kernel with the schedule of a state."""
         sch, args = self.apply_steps_from_state(state)
-        return schedule_to_module(sch, args) if isinstance(sch, TeSchedule) else sch
+        return scheduled_module(sch, args) if isinstance(sch, TeSchedule) else sch
 
     def workload_key(self) -> str:
         """A text that is equal for equal formulas and shapes."""

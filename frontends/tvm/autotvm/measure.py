@@ -13,7 +13,7 @@ from ....core.errors import OptionError, UnsupportedError
 from ....module import Module
 from .. import meta_schedule
 from ..absent import report_absent
-from ..driver.build_module import schedule_to_module
+from ..driver.build_module import scheduled_module
 from ..meta_schedule.runner import EvaluatorConfig, Measurement, Phase
 from ..target.target import Target
 from .task.space import ConfigEntity, InstantiationError
@@ -174,7 +174,7 @@ def kernel_of(inp: MeasureInput) -> Module:
         schedule, tensors = inp.task.instantiate(inp.config)
     if not inp.config.valid():
         raise InstantiationError(", ".join(inp.config.errors))
-    return schedule if isinstance(schedule, Module) else schedule_to_module(schedule, tensors)
+    return schedule if isinstance(schedule, Module) else scheduled_module(schedule, tensors)
 
 
 def _result(measured: Measurement, seconds: float) -> MeasureResult:

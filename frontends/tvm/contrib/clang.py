@@ -61,11 +61,10 @@ def _source(code: str, index: int, folder: str) -> str:
 
 def _load(sources: Sequence[str], options: list[str], cc: str | None) -> str:
     """Loads the functions of source files into the process; returns a comment."""
-    library = Path(tempfile.mkdtemp(prefix="stepwell-clang-")) / "functions.so"
-    create_shared(library, sources, ["-O2", *options], cc)
-    ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
-    library.unlink()
-    library.parent.rmdir()
+    with tempfile.TemporaryDirectory(prefix="stepwell-clang-") as folder:
+        library = Path(folder) / "functions.so"
+        create_shared(library, sources, ["-O2", *options], cc)
+        ctypes.CDLL(str(library), ctypes.RTLD_GLOBAL)
     return f"; functions of {', '.join(sources)}, loaded into the process\n"
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ __getattr__ = report_absent("tvm.contrib.utils")
 
 
 class TempDirectory:
-    """A folder that is removed when the object dies, or by `remove`. temp_dir: its path."""
+    """A folder that is removed with the object, at the end of the process, or by `remove`. temp_dir: its path."""
 
     def __init__(self, custom_path: str | None = None, keep_for_debug: bool | None = None):
         """custom_path: the path of the folder, which must not exist; by default a new one.  keep_for_debug: whether the
@@ -23,12 +23,13 @@ class TempDirectory:
         if custom_path is not None:
             Path(custom_path).mkdir(parents=True)
         self.temp_dir = tempfile.mkdtemp(prefix="stepwell-") if custom_path is None else custom_path
-        self._keeps = bool(keep_for_debug)
+        self._remove = weakref.finalize(self, shutil.rmtree, self.temp_dir, ignore_errors=True)
+        if keep_for_debug:
+            self._remove.detach()
 
     def remove(self) -> None:
         """Removes the folder with its files."""
-        if not self._keeps:
-            shutil.rmtree(self.temp_dir, ignore_errors=True)
+        self._remove()
 
     @property
     def path(self) -> Path:
@@ -51,10 +52,6 @@ class TempDirectory:
 
     def __exit__(self, *error: object) -> None:
         self.remove()
-
-    def __del__(self) -> None:
-        with contextlib.suppress(Exception):  # at the end of the process modules may be gone
-            self.remove()
 
 
 def tempdir(custom_path: str | None = None, keep_for_debug: bool | None = None) -> TempDirectory:

@@ -354,8 +354,18 @@ def schedule_to_module(
     name: str = "main",
     binds: Mapping[te.Tensor, DeclaredBuffer] | None = None,
 ) -> IRModule:
-    """The function of a schedule of tensors, not lowered. args, binds: as of `lower`."""
-    return _program(sch, args, name, binds)
+    """The function of a schedule of tensors, as loops without blocks; simplified and vectorized by `lower` only. args,
+    binds: as of `lower`, and so is a schedule that would change the results."""
+    source = _readable_program(sch, args, name, binds)
+    left_out = _passes_left_out(source, PassContext.current())
+    mod = run_passes(source, [XdslPass(each) for each in _resolve_blocks() if not isinstance(each, left_out)])
+    mod.remember_source(source)
+    return mod
+
+
+def scheduled_module(sch: te.Schedule, args: Sequence[Any]) -> IRModule:
+    """The function of a schedule of tensors, with its blocks. args: as of `lower`."""
+    return _program(sch, args, "main", None)
 
 
 form_irmodule = schedule_to_module

@@ -21,8 +21,9 @@ __getattr__ = report_absent("tvm.te.hybrid")
 def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
     """A function of Python on tensors: loops over `range`, stores to elements, `output_tensor`, `allocate`.
 
-    Called with tensors of `te`, it returns the tensor that it computes, or a list of several; the loops become
-    statements of a `te.extern`. Called with arrays, it runs in Python. TeError, with the line, for a statement or an
+    Called with tensors of `te`, it returns the tensor that it computes, or a list of several. A nest of loops that
+    stores each element of one tensor becomes a `te.compute`, whose axes can be scheduled; other loops become statements
+    of a `te.extern`. Called with arrays, it runs in Python. TeError, with the line, for a statement or an
     expression that has no meaning in such a function.
     """
 

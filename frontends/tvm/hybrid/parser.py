@@ -21,6 +21,7 @@ from ....expressions.functions import floordiv, if_then_else
 from ....expressions.tensor import Tensor, location_of_user, shape_as_extents
 from ..tir import functions
 from ..tir.ir_builder import BufferVar, IRBuilder
+from .elementwise import computed_tensor
 
 _LOOPS = {
     "range": "serial", "serial": "serial", "unroll": "unroll", "vectorize": "vectorize", "parallel": "parallel"
@@ -83,10 +84,15 @@ class _Parser:
         buffers = [each.buffer for each in self.returned]
         if sorted(map(id, buffers)) != sorted(map(id, self.outputs)):
             self.fail(self.definition, "expected to return each output_tensor once")
+        statements = tuple(self.builder.get())
+        if len(buffers) == 1:
+            tensor = computed_tensor(self.definition.name, buffers[0], self.inputs, statements)
+            if tensor is not None:
+                return tensor
         shapes, kinds = tuple(each.shape for each in buffers), tuple(each.data_type for each in buffers)
         op = ExternOp(
             self.definition.name, shapes[0], kinds, location_of_user(), shapes, tuple(self.inputs),
-            (*self.inputs.values(), *buffers), tuple(self.builder.get()),
+            (*self.inputs.values(), *buffers), statements,
         )  # fmt: skip
         return op.output(0) if len(buffers) == 1 else [op.output(n) for n in range(len(buffers))]
 

@@ -52,9 +52,10 @@ class PrimFunc(Module):
             raise OptionError(f"a module of {len(functions)} functions, expected one")
         self._func = functions[0]
         self._reader: NodeReader | None = None
+        self._body: Stmt | None = None
 
     def _get_reader(self) -> NodeReader:
-        """The reader of a copy in statement-tree form, cached so that nodes keep their identity."""
+        """The reader of a copy in statement-tree form, cached, like the body, so that nodes keep their identity."""
         if self._reader is None:
             copy = self._func.clone()
             treeify(copy)
@@ -64,7 +65,9 @@ class PrimFunc(Module):
     @property
     def body(self) -> Stmt:
         """The statements of the function."""
-        return self._get_reader().body()
+        if self._body is None:
+            self._body = self._get_reader().body()
+        return self._body
 
     @property
     def params(self) -> Sequence[Buffer | Var]:

@@ -7,7 +7,16 @@ of those that are drawn is kept in a database.
 from __future__ import annotations
 
 from ..absent import report_absent
-from . import builder, database, relax_integration, relay_integration, runner, space_generator, tir_integration
+from . import (
+    arg_info,
+    builder,
+    database,
+    relax_integration,
+    relay_integration,
+    runner,
+    space_generator,
+    tir_integration,
+)
 from .database import Database, TuningRecord, Workload
 from .relax_integration import compile_relax, tune_relax
 from .relax_integration import extract_tasks as extract_task_from_relax
@@ -15,15 +24,16 @@ from .relay_integration import compile_relay, is_meta_schedule_enabled, tune_rel
 from .relay_integration import extract_tasks as extract_task_from_relay
 from .space_generator import SpaceGenerator
 from .tir_integration import compile_tir, tune_tir
-from .tune_context import TuneContext
-from .tuning import ExtractedTask, Profiler, TuneConfig
+from .tune_context import MeasureCandidate, TuneContext
+from .tuning import ExtractedTask, Profiler, TuneConfig, tune_extracted_tasks
 
 __getattr__ = report_absent("tvm.meta_schedule")
 
 __all__ = [
-    "Database", "ExtractedTask", "Profiler", "SpaceGenerator", "TuneConfig", "TuneContext", "TuningRecord", "Workload",
-    "builder", "compile_relax", "compile_relay", "compile_tir", "database", "extract_task_from_relax",
+    "Database", "ExtractedTask", "MeasureCandidate", "Profiler", "SpaceGenerator", "TuneConfig", "TuneContext",
+    "TuningRecord", "Workload",
+    "arg_info", "builder", "compile_relax", "compile_relay", "compile_tir", "database", "extract_task_from_relax",
     "extract_task_from_relay",
     "is_meta_schedule_enabled", "relax_integration", "relay_integration", "runner", "space_generator",
-    "tir_integration", "tune_relax", "tune_relay", "tune_tir",
+    "tir_integration", "tune_extracted_tasks", "tune_relax", "tune_relay", "tune_tir",
 ]  # fmt: skip

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from ....core.dtypes import numpy_dtype, parse_dtype
-from ....core.errors import StepwellError, UnsupportedError
+from ....core.errors import OptionError, StepwellError
 from ....core.isolation import Outcome, run_isolated
 from ....core.processes import can_fork
 from ....expressions.axes import reduce_axis
-from ....expressions.expr import IntImm
 from ....expressions.functions import sum
 from ....expressions.tensor import compute, placeholder
 from ....module import Module
@@ -29,8 +28,9 @@ from ..absent import report_absent
 from ..devices import device, is_gpu_emulated
 from ..ir.module import PrimFunc
 from ..nd import NDArray, array
-from ..nodes.expr import Buffer
+from ..runtime import load_module
 from ..target.target import Target
+from .arg_info import ArgInfo, TensorInfo
 
 __getattr__ = report_absent("tvm.meta_schedule.runner")
 
@@ -69,7 +69,59 @@ class Measurement:
 
 
 @dataclass(frozen=True)
-class LocalRunner:
+class RunnerInput:
+    """A built kernel to run. artifact_path: its file.  device_type: the kind of its target.  args_info: of its
+    parameters."""
+
+    artifact_path: str
+    device_type: str
+    args_info: Sequence[TensorInfo]
+
+
+@dataclass(frozen=True)
+class RunnerResult:
+    """The end of a run. run_secs: the seconds of each repetition, None after an error.  error_msg: the error."""
+
+    run_secs: Sequence[float] | None
+    error_msg: str | None
+
+
+@dataclass(frozen=True)
+class RunnerFuture:
+    """The future of a finished measurement."""
+
+    ended: RunnerResult
+
+    def done(self) -> bool:
+        """Whether the run has ended: always."""
+        return True
+
+    def result(self) -> RunnerResult:
+        """The end of the run."""
+        return self.ended
+
+
+class Runner:
+    """The base class of runners."""
+
+    def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
+        """Runs built kernels on random arrays."""
+        raise NotImplementedError(f"{type(self).__name__} has no method run")
+
+    @staticmethod
+    def create(kind: Any = "local", *args: Any, **named: Any) -> Runner:
+        """A runner in any accepted form: itself, or "local", with the arguments of `LocalRunner` and `max_workers`,
+        which is ignored. OptionError for another value, such as a remote machine."""
+        named.pop("max_workers", None)
+        if isinstance(kind, Runner):
+            return kind
+        if kind == "local":
+            return LocalRunner(*args, **named)
+        raise OptionError(f"runner {kind!r}, expected 'local' or a Runner: programs run on this machine")
+
+
+@dataclass(frozen=True)
+class LocalRunner(Runner):
     """Measures kernels on this machine.
 
     timeout_sec: the longest time of a measurement without the build. It holds where a child process measures: on Linux,
@@ -86,7 +138,7 @@ class LocalRunner:
         of unknown size; DeviceError without the device of the target."""
         (func,) = (each for each in mod.items() if isinstance(each[1], PrimFunc))  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
         dev = device(target.kind.name)
-        params: list[Any] = list(func[1].params)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        params = ArgInfo.from_prim_func(func[1])  # pyright: ignore[reportUnknownArgumentType]
         built = driver.build(mod, target=target)
         config = self.evaluator_config
         evaluator = built.time_evaluator(
@@ -97,10 +149,29 @@ class LocalRunner:
         def run() -> list[float]:
             rng = np.random.default_rng(0)
             given = [None] * len(params) if inputs is None else inputs
-            arrays = [_random(p, rng, dev) if x is None else array(x, dev) for p, x in zip(params, given, strict=True)]
+            arrays = [
+                _random_array(p, rng, dev) if x is None else array(x, dev) for p, x in zip(params, given, strict=True)
+            ]
             return list(evaluator(*arrays).results)
 
         return run
+
+    def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
+        return [RunnerFuture(self._run(each)) for each in runner_inputs]
+
+    def _run(self, request: RunnerInput) -> RunnerResult:
+        """The run of a built kernel; an error is part of the result."""
+        config, rng = self.evaluator_config, np.random.default_rng(0)
+        try:
+            dev = device(request.device_type)
+            arrays = [_random_array(info, rng, dev) for info in request.args_info]
+            built: Any = load_module(request.artifact_path)
+            evaluator = built.time_evaluator(
+                built.entry_name, dev, config.number, config.repeat, min_repeat_ms=config.min_repeat_ms
+            )
+            return RunnerResult(tuple(evaluator(*arrays).results), None)
+        except StepwellError as error:
+            return RunnerResult(None, f"{type(error).__name__}: {error}")
 
     def measure(
         self,
@@ -177,15 +248,12 @@ def _limit(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
-def _random(param: Any, rng: np.random.Generator, dev: Any) -> NDArray:
-    if not isinstance(param, Buffer):
-        raise UnsupportedError(f"tuning: parameter {param}, expected buffers of known sizes")
-    shape = [size.value for size in param.shape if isinstance(size, IntImm)]
-    if len(shape) < len(param.shape):
-        raise UnsupportedError(f"tuning: parameter {param.name} of unknown size")
-    if parse_dtype(param.dtype).is_float:
-        return array(rng.standard_normal(shape).astype(numpy_dtype(param.dtype)), dev)
-    return array(rng.integers(0, 2, shape).astype(numpy_dtype(param.dtype)), dev)
+def _random_array(info: TensorInfo, rng: np.random.Generator, dev: Any) -> NDArray:
+    if parse_dtype(info.dtype).is_float:
+        return array(rng.standard_normal(info.shape).astype(numpy_dtype(info.dtype)), dev)
+    return array(rng.integers(0, 2, info.shape).astype(numpy_dtype(info.dtype)), dev)
 
 
-__all__ = ["EvaluatorConfig", "LocalRunner", "Measurement", "Phase"]
+__all__ = [
+    "EvaluatorConfig", "LocalRunner", "Measurement", "Phase", "Runner", "RunnerFuture", "RunnerInput", "RunnerResult",
+]  # fmt: skip

@@ -48,10 +48,10 @@ class ExtractedTask:
 
 def create_runner(kind: Any) -> LocalRunner:
     """A runner in any accepted form: itself, or "local". OptionError for another value, such as a remote machine."""
+    if kind is None or kind == "local":
+        return LocalRunner()
     if isinstance(kind, LocalRunner):
         return kind
-    if kind == "local":
-        return LocalRunner()
     raise OptionError(f"runner {kind!r}, expected 'local' or a LocalRunner: programs run on this machine")
 
 
@@ -105,6 +105,33 @@ def _known_seconds(sch: Schedule, target: Target, runner: LocalRunner) -> tuple[
         return _seconds(sch, target, runner)
     except ExecutionError:
         return ()
+
+
+def tune_extracted_tasks(
+    extracted_tasks: Sequence[ExtractedTask],
+    config: TuneConfig | None = None,
+    work_dir: str | None = None,
+    *,
+    runner: Any = None,
+    database: Any = None,
+    space: Any = None,
+    seed: int | None = None,
+    **_parts: Any,
+) -> Database:
+    """A database with measured schedules of the kernels of tasks, as of v0.9 and v0.10.
+
+    config: the greatest number of measurements of all tasks and of each.  space, runner, database, seed: as of
+    `tune_tir`.  Ignored are the parts of TVM's search.
+    """
+    given = ("json" if work_dir is not None else "memory") if database is None else database
+    records = Database.create(given, work_dir=work_dir) if given == "json" else Database.create(given)
+    numbers = config or TuneConfig()
+    most = numbers.max_trials_per_task or max(1, numbers.max_trials_global // max(1, len(extracted_tasks)))
+    chosen = SpaceGenerator.create("post-order-apply" if space is None else space)
+    for task in extracted_tasks:
+        for kernel in task.dispatched:
+            tune_kernel(kernel, task.target, chosen, most, create_runner(runner), records, seed)
+    return records
 
 
 class Profiler:

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....core.dtypes import DType, dtype_of, parse_dtype
-from ....dialects.tir import scope_of
+from ....dialects.tir import CallIntrinOp, scope_of
 from ....expressions.axes import Range
 from ....expressions.errors import TeError
-from ....expressions.expr import ExprLike, IntImm, PrimExpr, as_expr, cast
+from ....expressions.expr import Call, ExprLike, IntImm, PrimExpr, as_expr, cast
 
 _HANDLE = DType("int", 64)
 PREFIX = "tir."
@@ -129,30 +129,37 @@ class Broadcast(PrimExpr):
         return Broadcast(children[0], self.lanes)
 
 
-class OtherExpr(PrimExpr):
-    """An op without a node class of its own: a call, a pointer, a lane concatenation. `name` is the op's name."""
+_CALLED = {"access_ptr": "tvm_access_ptr", "call_packed": "tvm_call_packed"}
+"""TVM's names of the ops of `tir` that have others."""
 
-    __slots__ = ("args", "index", "op")
 
-    def __init__(self, op: Operation, index: int, args: Sequence[PrimExpr]):
-        self.op = op
+class OtherExpr(Call):
+    """An op without a node class of its own, as a call: of a function, or of a builtin that returns a pointer.
+
+    operation: the op.  index: of its result.
+    """
+
+    __slots__ = ("index", "operation")
+
+    def __init__(self, operation: Operation, index: int, args: Sequence[PrimExpr]):
+        self.operation = operation
         self.index = index
         self.args = tuple(args)
+        own_name = operation.name.partition(".")[2]
+        name = operation.intrinsic.data if isinstance(operation, CallIntrinOp) else own_name
+        self.op = IntrinsicName(_CALLED.get(name, name))
         try:
-            self.data_type = dtype_of(op.results[index].type)
+            self.data_type = dtype_of(operation.results[index].type)
         except ValueError:  # a pointer
             self.data_type = _HANDLE
 
     @property
     def name(self) -> str:
-        return self.op.name
-
-    @property
-    def children(self) -> tuple[PrimExpr, ...]:
-        return self.args
+        """The name of the op."""
+        return self.operation.name
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
-        return OtherExpr(self.op, self.index, children)
+        return OtherExpr(self.operation, self.index, children)
 
 
 class BufferArg(PrimExpr):

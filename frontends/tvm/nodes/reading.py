@@ -257,7 +257,8 @@ class NodeReader:
             case arith.SelectOp():
                 return Select(self.expr(op.cond), self.expr(op.lhs), self.expr(op.rhs))
             case IfThenElseOp():
-                return IfThenElse(self.expr(op.condition), *(self._yield_value(r.block) for r in op.regions))
+                values = [self._yield_value(region.block) for region in op.regions]
+                return IfThenElse(self.expr(op.condition), values[0], values[1], IntrinsicName("if_then_else"))
             case RampOp():
                 return Ramp(self.expr(op.base), self.expr(op.stride), dtype.lanes)
             case vector.BroadcastOp():

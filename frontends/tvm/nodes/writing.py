@@ -59,7 +59,7 @@ class _ExpressionWriter(ExpressionEmitter):
             case BufferArg():
                 return self.values.get(expr.value, expr.value)
             case OtherExpr():
-                return self.copy(expr.op, expr.args).results[expr.index]
+                return self.copy(expr.operation, expr.args).results[expr.index]
             case Var():
                 raise TeError(f"variable {expr.name} is declared by no loop, let or parameter around its use")
             case _:

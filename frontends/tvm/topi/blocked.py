@@ -10,7 +10,7 @@ from ....expressions.functions import sum as total
 from ....expressions.tensor import Tensor, compute
 from ....operators.padding import pad_tensor
 from ....operators.pools import avg_pool2d, max_pool2d
-from ....operators.windows import Window, each_dimension
+from ....operators.windows import Window, each_dimension, paddings
 from ...te.gradient import gradient
 from .utils import get_const_tuple, get_pad_tuple
 
@@ -43,13 +43,22 @@ def conv2d_NCHWc(
     return compute((batch, outer, rows, places, results), element, "conv2d_NCHWc", "conv2d_NCHWc")
 
 
+def padding_to_ceil(padding: Window, stride: Window, rank: int) -> list[int]:
+    """The padding with `stride - 1` elements more after each dimension, as of TVM's pools with `ceil_mode`: a last
+    window may begin in the padding, which the operators of graphs leave out."""
+    pairs, steps = paddings(padding, rank, "pool"), each_dimension(stride, rank, "pool")
+    return [*(before for before, _ in pairs), *(after + n - 1 for (_, after), n in zip(pairs, steps, strict=True))]
+
+
 def pool(
     data: Tensor, kernel: Window, stride: Window, padding: Window, pool_type: str, ceil_mode: bool = False,
     layout: str = "NCHW", count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
     """The maximum or the mean ("max", "avg") of each window of an image, as of v0.4 to v0.8."""
     if pool_type == "max":
-        return max_pool2d(data, kernel, stride, 1, padding, layout, ceil_mode)
+        if ceil_mode:
+            padding = padding_to_ceil(padding, stride, 2)
+        return max_pool2d(data, kernel, stride, 1, padding, layout)
     return avg_pool2d(data, kernel, stride, 1, padding, layout, ceil_mode, count_include_pad)
 
 

@@ -18,7 +18,7 @@ from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.sparse import sparse_add, sparse_conv2d_of, sparse_dense_of, sparse_transpose
 from ....operators.windows import Window, each_dimension
 from ..absent import report_absent
-from .blocked import conv2d_NCHWc, pool, pool_grad
+from .blocked import conv2d_NCHWc, padding_to_ceil, pool, pool_grad
 from .depthwise import depthwise_conv2d_nchw, depthwise_conv2d_nhwc
 from .lstm import lstm
 from .utils import get_const_tuple, get_pad_tuple
@@ -314,6 +314,8 @@ def _pool(greatest: Callable[..., Tensor], mean: Callable[..., Tensor], usual: s
         """The maximum or the mean ("max", "avg") of each window of a signal, an image or a volume."""
         options = {"count_include_pad": count_include_pad} if pool_type == "avg" else {}
         chosen = _choose(pool_type, greatest, mean)
+        if ceil_mode and pool_type == "max":
+            padding, ceil_mode = padding_to_ceil(padding, stride, len(usual) - 2), False
         return chosen(data, kernel, stride, dilation, padding, layout, ceil_mode, **options)
 
     return pool

@@ -86,3 +86,28 @@ def test_operations_of_a_part_of_a_warp_are_rejected(changes: dict[str, object],
     text = SINGLE.format(**{"threads": 32, "column": 0, "statement": "pass", **changes})
     with pytest.raises(UnsupportedError, match=expected):
         build(parse_tvmscript(text), target="cuda-emulated")
+
+
+TILES = """
+@T.prim_func
+def main(A: T.Buffer((32, 512), "float32")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            F = T.alloc_buffer((32, 512), scope="wmma.accumulator")
+            for i, j in T.grid(2, 32):
+                n = T.int32()
+                C = T.match_buffer(
+                    F[i * 16:i * 16 + 16, j * 16:j * 16 + 16], (16, 16), elem_offset=n, scope="wmma.accumulator"
+                )
+                T.tvm_fill_fragment(C.data, 16, 16, 16, n // 256 + n % 256 // 16, T.cast(i * 32 + j, "float32"))
+            for i, j in T.grid(2, 32):
+                T.tvm_store_matrix_sync(
+                    F.data, 16, 16, 16, i * 32 + j, T.address_of(A[i * 16, j * 16]), 512, "row_major"
+                )
+"""
+
+
+def test_the_offset_of_a_tile_without_strides_counts_whole_tiles() -> None:
+    a = np.zeros((32, 512), np.float32)
+    build(parse_tvmscript(TILES), target="cuda-emulated")(a)
+    np.testing.assert_array_equal(a, np.kron(np.arange(64).reshape(2, 32), np.ones((16, 16))))

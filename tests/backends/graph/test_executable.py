@@ -3,8 +3,6 @@
 import hashlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,6 +16,7 @@ from stepwell.backends.graph import Executable, GraphExecutor, build_graph
 from stepwell.backends.llvm.engine import Processor
 from stepwell.backends.runtime import Program
 from stepwell.backends.saving import writing
+from stepwell.tools.warm_python import WarmPython
 
 Edit: TypeAlias = Callable[..., None]
 ROWS = '#relay.sizes<"n">'
@@ -89,7 +88,7 @@ def test_what_was_loaded_can_be_saved_again(executable: Executable, path: Path, 
     assert_same(Executable.load(again), executable)
 
 
-def test_another_process_runs_it(executable: Executable, path: Path) -> None:
+def test_another_process_runs_it(warm_python: WarmPython, executable: Executable, path: Path) -> None:
     executable.save(path)
     code = (
         "import sys, numpy as np\n"
@@ -98,8 +97,8 @@ def test_another_process_runs_it(executable: Executable, path: Path) -> None:
         "executor.run(x=np.linspace(-1, 1, 32, dtype='float32').reshape(4, 8))\n"
         "print(executor.get_output(0).tobytes().hex())\n"
     )
-    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == run(executable)[0].tobytes().hex()
+    done = warm_python.run("-c", code, str(path))
+    assert done.stdout.strip() == run(executable)[0].tobytes().hex(), done.stderr
 
 
 def test_constants_are_mapped_and_not_copied(executable: Executable, path: Path) -> None:
@@ -120,7 +119,7 @@ def test_saved_bytes_depend_on_the_graph_alone(executable: Executable, tmp_path:
     assert (tmp_path / "a.tar").read_bytes() == (tmp_path / "b.tar").read_bytes()
 
 
-def test_libraries_are_found_again(path: Path) -> None:
+def test_libraries_are_found_again(warm_python: WarmPython, path: Path) -> None:
     pytest.importorskip("scipy_openblas32")
     text = """
 relay.func @main("x" %x: tensor<4x8xf32>, "w" %w: tensor<3x8xf32>) {
@@ -136,7 +135,8 @@ relay.func @main("x" %x: tensor<4x8xf32>, "w" %w: tensor<3x8xf32>) {
         "executor.run(x=np.ones((4, 8), 'float32'), w=np.ones((3, 8), 'float32'))\n"
         "assert (executor.get_output(0) == 8).all()\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    done = warm_python.run("-c", code, str(path))
+    assert done.returncode == 0, done.stderr
 
 
 # Destinations

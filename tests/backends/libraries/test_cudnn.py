@@ -71,7 +71,7 @@ PAIRS = st.tuples(st.integers(1, 3), st.integers(1, 3))
     dtype=st.sampled_from(("float32", "float64")),
     is_known=st.booleans(),
 )
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=max(1, settings().max_examples // 2))
 def test_convolutions_are_those_of_numpy(
     library: ctypes.CDLL, built: Built, ran: Ran, image: Any, window: Any, groups: int, around: Any, steps: Any,
     far: Any, bias: str | None, dtype: str, is_known: bool,

@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from stepwell.backends.runtime import BufferParameter, Program
 from stepwell.core.errors import ArgumentError, ExecutionError, OptionError, UnsupportedError
 from stepwell.core.remarks import Remark
 from stepwell.module import Module
+from stepwell.tools.warm_python import WarmPython
 from stepwell.transforms.pipelines import division, lower_graph
 
 
@@ -182,6 +181,7 @@ _PROGRAM = f"""
 import json
 import os
 import sys
+import warnings
 from pathlib import Path
 
 from stepwell import build, parse_tvmscript
@@ -189,6 +189,7 @@ from stepwell.backends.llvm import parts
 from stepwell.core import processes
 from stepwell.transforms.pipelines import division
 
+warnings.simplefilter("error")
 division.PART_WEIGHT = 1
 parts._PARTS_OF_PROCESS = 1
 TEXT = {FUNCTIONS!r}
@@ -215,9 +216,10 @@ print(json.dumps([[facts(jobs), len(forks)] for jobs in (1, 2, 3)]))
 
 
 @pytest.mark.skipif(not hasattr(os, "memfd_create"), reason="the system makes no children that work")
-def test_code_texts_remarks_and_errors_are_those_of_any_number_of_processes(tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-c", _PROGRAM, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+def test_code_texts_remarks_and_errors_are_those_of_any_number_of_processes(
+    warm_python: WarmPython, tmp_path: Path
+) -> None:
+    done = warm_python.run("-c", _PROGRAM, str(tmp_path))
     assert (done.returncode, done.stderr) == (0, "")
     facts, forks = zip(*json.loads(done.stdout), strict=True)
     assert forks == (0, 3, 9)

@@ -1,9 +1,7 @@
 """Polls in long loops: the emitted code, its results, and signals during calls."""
 
 import os
-import subprocess
-import sys
-import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -201,7 +199,7 @@ def test_loops_to_the_largest_integers_end(upper: int, monkeypatch: pytest.Monke
 needs_signals = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no POSIX signals")
 
 COMMON = '''
-import os, signal, sys, threading, time
+import os, signal, sys, threading, time, warnings
 from pathlib import Path
 import numpy as np
 import stepwell
@@ -238,20 +236,12 @@ def main(A: T.Buffer((64,), "int64"), n: T.int64, m: T.int64):
 """
 LONG = 10**12
 signal.signal(signal.SIGINT, signal.default_int_handler)
+warnings.simplefilter("error")
 '''
 
 
-def execute(program: str, *arguments: str, **environment: str) -> list[str]:
-    """The lines that a program in Python prints, in a process of its own."""
-    code = [sys.executable, "-W", "error", "-c", COMMON + textwrap.dedent(program), *arguments]
-    env = {**os.environ, **environment}
-    done = subprocess.run(code, capture_output=True, text=True, timeout=120, env=env)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
-
-
 @needs_signals
-def test_an_interrupt_ends_a_long_call_and_leaves_the_process_usable() -> None:
+def test_an_interrupt_ends_a_long_call_and_leaves_the_process_usable(execute: Callable[..., list[str]]) -> None:
     lines = execute("""
         cases = [
             (LOOP.format(kind="serial"), (LONG, 1), 1),
@@ -278,7 +268,7 @@ def test_an_interrupt_ends_a_long_call_and_leaves_the_process_usable() -> None:
 
 @needs_signals
 @pytest.mark.parametrize("kind", ["serial", "parallel"])
-def test_an_interrupt_ends_a_nest_whose_rows_take_long(kind: str) -> None:
+def test_an_interrupt_ends_a_nest_whose_rows_take_long(execute: Callable[..., list[str]], kind: str) -> None:
     """Rows of iterations that take long, of very many iterations, and of iterations that wait for memory."""
     lines = execute(
         """
@@ -331,7 +321,7 @@ def test_an_interrupt_ends_a_nest_whose_rows_take_long(kind: str) -> None:
 
 
 @needs_signals
-def test_all_forms_of_calls_are_interrupted(tmp_path: Path) -> None:
+def test_all_forms_of_calls_are_interrupted(execute: Callable[..., list[str]], tmp_path: Path) -> None:
     lines = execute(
         """
         lib = program(LOOP.format(kind="serial"))
@@ -349,7 +339,7 @@ def test_all_forms_of_calls_are_interrupted(tmp_path: Path) -> None:
 
 
 @needs_signals
-def test_handlers_run_during_a_call() -> None:
+def test_handlers_run_during_a_call(execute: Callable[..., list[str]]) -> None:
     """Handlers that raise no exception do not end the call; a handler may run native code."""
     lines = execute("""
         main = program(LOOP.format(kind="serial"))["main"]
@@ -377,7 +367,7 @@ def test_handlers_run_during_a_call() -> None:
 
 
 @needs_signals
-def test_a_call_in_another_thread_goes_on() -> None:
+def test_a_call_in_another_thread_goes_on(execute: Callable[..., list[str]]) -> None:
     """As functions of Python do: only the main thread receives the exception."""
     lines = execute("""
         main = program(LOOP.format(kind="serial"))["main"]
@@ -399,7 +389,7 @@ def test_a_call_in_another_thread_goes_on() -> None:
 
 
 @needs_signals
-def test_an_interrupt_reaches_the_caller_of_packed_functions() -> None:
+def test_an_interrupt_reaches_the_caller_of_packed_functions(execute: Callable[..., list[str]]) -> None:
     """Whether the signal arrives in native code, in the packed function or on the way."""
     lines = execute("""
         stepwell.register_func("test.visit", lambda i: i)
@@ -424,7 +414,7 @@ def test_an_interrupt_reaches_the_caller_of_packed_functions() -> None:
 
 
 @needs_signals
-def test_an_interrupted_function_hands_back_its_workspace() -> None:
+def test_an_interrupted_function_hands_back_its_workspace(execute: Callable[..., list[str]]) -> None:
     lines = execute("""
         main = program('''
         @T.prim_func
@@ -449,7 +439,7 @@ def test_an_interrupted_function_hands_back_its_workspace() -> None:
 
 
 @needs_signals
-def test_a_child_process_is_interrupted() -> None:
+def test_a_child_process_is_interrupted(execute: Callable[..., list[str]]) -> None:
     """The thread that forks is the main thread of the child."""
     lines = execute("""
         import warnings
@@ -471,7 +461,7 @@ def test_a_child_process_is_interrupted() -> None:
     assert lines == ["interrupted", "0"]
 
 
-def test_an_executor_runs_after_an_interrupt() -> None:
+def test_an_executor_runs_after_an_interrupt(execute: Callable[..., list[str]]) -> None:
     lines = execute("""
         from stepwell import GraphExecutor, build_graph, relay
         data = relay.var("data", shape=("n", 512))

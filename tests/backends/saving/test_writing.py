@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +12,7 @@ import pytest
 from stepwell.backends.saving import scratch, writing
 from stepwell.backends.saving.format import Archive, Contents
 from stepwell.backends.saving.writing import write_archive
+from stepwell.tools.warm_python import WarmPython
 
 _WRITERS = """
 import os
@@ -72,11 +71,12 @@ for step in range(1, 100):
 """
 
 
-def states_after_kills(path: Path, before: str, exchanges: bool = True) -> list[str]:
+def states_after_kills(python: WarmPython, path: Path, before: str, exchanges: bool = True) -> list[str]:
     """The state of an archive after its writer was killed at its first step, at its second, and so on: `new`, the text
     of the archive `before`, or an error. Asserts that the next writer leaves nothing but its archive."""
-    command = [sys.executable, "-c", _WRITERS, str(path), before, str(exchanges)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    done = python.run("-c", _WRITERS, str(path), before, str(exchanges))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
 def write(path: Path, text: str) -> None:
@@ -84,16 +84,18 @@ def write(path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("exchanges", [True, False])
-def test_a_writer_that_is_killed_leaves_the_old_archive_or_the_new_one(path: Path, exchanges: bool) -> None:
+def test_a_writer_that_is_killed_leaves_the_old_archive_or_the_new_one(
+    warm_python: WarmPython, path: Path, exchanges: bool
+) -> None:
     if path.suffix == ".tar" and not exchanges:
         pytest.skip("a tar is replaced by one rename")
-    states = states_after_kills(path, "old", exchanges)
+    states = states_after_kills(warm_python, path, "old", exchanges)
     assert set(states) == {"old", "new"}
     assert states == sorted(states, reverse=True)
 
 
-def test_a_first_writer_that_is_killed_leaves_nothing_or_the_new_archive(path: Path) -> None:
-    states = states_after_kills(path, "")
+def test_a_first_writer_that_is_killed_leaves_nothing_or_the_new_archive(warm_python: WarmPython, path: Path) -> None:
+    states = states_after_kills(warm_python, path, "")
     assert set(states) == {f"{path}: there is nothing", "new"}
 
 

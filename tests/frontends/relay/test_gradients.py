@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import OptionError, UnsupportedError
+from stepwell.frontends import tvm
 from stepwell.frontends.relay.gradients import RULES
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.relay.testing import check_grad
@@ -135,12 +137,31 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., list[Any]]]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_gradient_is_the_limit_of_quotients(case: str) -> None:
+    """In three random directions of each parameter, by the interpreter."""
     shapes, build = CASES[case]
     params = [variable(f"p{n}", *shape) for n, shape in enumerate(shapes)]
     body = total([part for each in build(*params) for part in parts_of(each)])
+    func = relay.transform.InferType()(tvm.IRModule.from_expr(relay.Function(params, body)))
+    backward = tvm.IRModule.from_expr(relay.transform.gradient(func["main"]))
     draw = np.random.default_rng(2)
     inputs = [draw.uniform(0.1, 0.9, shape) for shape in shapes]
-    check_grad(relay.Function(params, body), inputs=inputs, eps=1e-5, rtol=1e-4)
+    _, *grads = interpret(backward, "main", inputs)
+    for n, grad in enumerate(grads):
+        for _ in range(3):
+            step = draw.uniform(-1e-5, 1e-5, shapes[n])
+            up, down = (
+                interpret(func, "main", [x + sign * step if m == n else x for m, x in enumerate(inputs)])
+                for sign in (1, -1)
+            )
+            np.testing.assert_allclose((grad * step).sum(), (up - down) / 2, rtol=1e-4, atol=1e-12)
+
+
+def test_compiled_gradients_are_limits_of_quotients() -> None:
+    shapes, build = CASES["pairs"]
+    params = [variable(f"p{n}", *shape) for n, shape in enumerate(shapes)]
+    draw = np.random.default_rng(2)
+    inputs = [draw.uniform(0.1, 0.9, shape) for shape in shapes]
+    check_grad(relay.Function(params, total(build(*params))), inputs=inputs, eps=1e-5, rtol=1e-4)
 
 
 def test_results_of_several_tensors() -> None:

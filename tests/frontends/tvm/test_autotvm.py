@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell.frontends.tvm as tvm
@@ -86,7 +86,6 @@ def test_a_template_is_tuned_and_applied(tmp_path: Path, capsys: pytest.CaptureF
     assert best.config.index == tuner.best_config.index  # pyright: ignore[reportOptionalMemberAccess]
 
 
-@settings(max_examples=min(10, settings().max_examples))
 @given(
     st.sampled_from([1, 4, 7, 12]), st.sampled_from([1, 5, 8]), st.sampled_from(["factors", "power2", "verbose"]),
     st.integers(0, 10**9),

@@ -167,3 +167,15 @@ def test_other_arguments_are_refused() -> None:
         outer_product("a")
     with pytest.raises(TeError, match="1 arguments, expected 2"):
         outer_product(te.placeholder((4,), name="a"))
+
+
+def test_a_nest_that_stores_each_element_has_axes() -> None:
+    a, b = te.placeholder((9,), name="a"), te.placeholder((8,), name="b")
+    c = outer_product(a, b)
+    s = te.create_schedule(c.op)
+    i, j = c.op.axis
+    assert [i.var.name, j.var.name] == ["i", "j"]
+    s[c].vectorize(s[c].split(j, 4)[1])
+    x, y, z = RNG.random(9, np.float32), RNG.random(8, np.float32), np.zeros((9, 8), "float32")
+    tvm.build(s, [a, b, c], "llvm")(x, y, z)
+    np.testing.assert_array_equal(z, np.outer(x, y))

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.core.errors import OptionError, ScheduleError
@@ -48,7 +48,6 @@ def test_functions_of_indices_are_maps() -> None:
             wrong()
 
 
-@settings(max_examples=20)
 @given(
     shape=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     tile=st.tuples(st.integers(1, 4), st.integers(1, 4)),

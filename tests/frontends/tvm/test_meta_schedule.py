@@ -160,3 +160,44 @@ def test_a_context_draws_schedules_of_its_kernel() -> None:
     (sch,) = context.generate_design_space()
     assert str(sch.trace) == str(context.clone().generate_design_space()[0].trace)
     assert not ms.TuneContext().generate_design_space()
+
+
+def test_a_context_yields_candidates_that_are_built_and_run_apart() -> None:
+    context = ms.TuneContext(product(), target="llvm", space_generator=tiled, rand_state=-1)
+    with pytest.raises(OptionError, match="no search, expected pre_tuning before"):
+        context.generate_measure_candidates()
+    context.pre_tuning(max_trials=3, num_trials_per_iter=2, design_spaces=context.generate_design_space())
+    first, second = context.generate_measure_candidates(), context.generate_measure_candidates()
+    assert first is not None
+    assert second is not None
+    assert [len(first), len(second), context.generate_measure_candidates()] == [2, 1, None]
+    assert [info.as_json() for info in first[0].args_info] == [["TENSOR", "float32", [64, 64]]] * 3
+    builder, runner = ms.builder.Builder.create("local", max_workers=1), ms.runner.Runner.create(RUNNER)
+    (built,) = builder.build([ms.builder.BuilderInput(first[0].sch.mod, context.target)])
+    assert built.artifact_path is not None
+    request = ms.runner.RunnerInput(built.artifact_path, context.target.kind.name, first[0].args_info)
+    (future,) = runner.run([request])
+    assert future.done()
+    assert len(future.result().run_secs or ()) == 1
+    (future,) = runner.run([ms.runner.RunnerInput("nowhere.so", "llvm", ())])
+    assert "LoadError" in str(future.result().error_msg)
+    context.post_tuning()
+
+
+def test_extracted_tasks_are_tuned() -> None:
+    target = tvm.target.Target("llvm")
+    task = ms.ExtractedTask("product", product(), target, [product()])
+    config = ms.TuneConfig(max_trials_global=2)
+    database = ms.tune_extracted_tasks([task], config, runner=RUNNER, space=tiled, seed=1)
+    assert 0 < len(database) <= 2
+
+
+def test_traces_show_instructions_and_decisions() -> None:
+    sch = tiled(tvm.tir.Schedule(product()))
+    kinds = [inst.kind.name for inst in sch.trace.insts]
+    assert kinds == ["GetBlock", "GetLoops", "SamplePerfectTile", "Split", "Reorder"]
+    sample = sch.trace.insts[2]
+    assert sample.attrs == [2, 16]
+    assert np.prod(sch.trace.get_decision(sample)) == 64
+    assert list(sch.trace.decisions) == [sample]
+    assert (len(sample.inputs), len(sample.outputs)) == (1, 2)

@@ -1,7 +1,5 @@
 """Names of TVM's versions: targets, lowering, comparison, analysis, tools, spellings of v0.5 and v0.6."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from stepwell import DeviceError, LinkError, LoadError, OptionError, ScheduleErr
 from stepwell.frontends.tvm import te, tir, topi, tvm_ffi
 from stepwell.frontends.tvm.contrib import cblas, cc, download, nvcc, utils
 from stepwell.frontends.tvm.target import Target
+from stepwell.tools.warm_python import WarmPython
 
 
 def shifted(n: Any = 8) -> tuple[te.Schedule, te.Tensor, te.Tensor]:
@@ -616,16 +615,15 @@ except ModuleNotFoundError:
 """
 
 
-def test_a_program_runs_with_its_own_imports(tmp_path: Path) -> None:
+def test_a_program_runs_with_its_own_imports(warm_python: WarmPython, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
-    command = [sys.executable, "-m", "stepwell.frontends.tvm", str(program), "one"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = warm_python.run("-m", "stepwell.frontends.tvm", str(program), "one")
     assert done.stdout == "(2, 3)\n", done.stderr
 
 
-def test_a_command_without_a_program_is_an_error() -> None:
-    done = subprocess.run([sys.executable, "-m", "stepwell.frontends.tvm"], capture_output=True, text=True, check=False)
+def test_a_command_without_a_program_is_an_error(warm_python: WarmPython) -> None:
+    done = warm_python.run("-m", "stepwell.frontends.tvm")
     assert done.returncode == 1
     assert "usage: python -m stepwell.frontends.tvm [--emulate-gpu[=checked]] PROGRAM" in done.stderr
 
@@ -648,11 +646,10 @@ if __name__ == "__main__":
 """
 
 
-def test_marks_and_fixtures_of_tests(tmp_path: Path) -> None:
+def test_marks_and_fixtures_of_tests(warm_python: WarmPython, tmp_path: Path) -> None:
     program = tmp_path / "test_sizes.py"
     program.write_text("import stepwell.frontends.tvm as own\nown.install()\n" + TESTS)
-    command = [sys.executable, str(program), "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = warm_python.run(str(program), "-q", "-p", "no:cacheprovider", cwd=tmp_path)
     assert "2 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
 
 
@@ -668,7 +665,7 @@ def test_other_packages_of_tvm_are_modules() -> None:
     assert tvm_ffi.structural_equal(tvm.tir.Var("x", "int32") + 1, tvm.tir.Var("y", "int32") + 1, map_free_vars=True)
 
 
-def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
+def test_submodules_have_the_names_of_their_package(warm_python: WarmPython, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(
         "from tvm.tir.expr import IntImm\n"
@@ -693,9 +690,7 @@ def test_submodules_have_the_names_of_their_package(tmp_path: Path) -> None:
         "  except tvm.TVMError as error:\n"
         "    print(error)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "stepwell.frontends.tvm", str(program)], capture_output=True, text=True, check=True
-    )
+    done = warm_python.run("-m", "stepwell.frontends.tvm", str(program))
     lines = done.stdout.splitlines()
     assert lines[0] == "module 'tvm.tir.usmp' is absent in Stepwell: the memory of graphs is planned by relay.build"
     assert lines[1].startswith("module 'tvm.target.datatype' is absent in Stepwell: types of users' own are absent")
@@ -772,7 +767,7 @@ def test_registered_functions_are_listed() -> None:
     assert "stepwell.tests.names.listed" in tvm.registry.list_global_func_names()
 
 
-def test_files_of_packages_of_tvm_are_those_packages() -> None:
+def test_files_of_packages_of_tvm_are_those_packages(warm_python: WarmPython) -> None:
     lines = [
         "from tvm.relay.op.nn.nn import conv2d",
         "from tvm.relay.analysis.analysis import free_vars",
@@ -781,7 +776,8 @@ def test_files_of_packages_of_tvm_are_those_packages() -> None:
         "import tvm.s_tir.pipeline, tvm.dlight.gpu.fallback, tvm.relax.frontend.torch.fx_translator",
     ]
     code = "import stepwell.frontends.tvm as t; t.install()\n" + "\n".join(lines)
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    done = warm_python.run("-c", code)
+    assert done.returncode == 0, done.stderr
 
 
 def test_pipelines_of_kernels_leave_them_to_the_build() -> None:

@@ -305,3 +305,19 @@ def test_the_decorator_of_tvm_returns_a_function_with_a_body() -> None:
 def decorated(a: T.Buffer((4,), "float32")):  # pyright: ignore[reportInvalidTypeForm]
     for i in range(4):
         a[i] = a[i] + T.float32(1)
+
+
+def test_pointers_of_elements_are_calls() -> None:
+    func = parse_tvmscript(
+        '@T.prim_func\ndef main(A: T.Buffer((8,), "float32")):\n'
+        '    T.call_extern("int32", "update", T.address_of(A[2]), A.access_ptr("r"))'
+    )
+    names: list[str] = []
+
+    def collect(node: Any) -> None:
+        if isinstance(node, tvm.tir.Call):
+            op: Any = node.op
+            names.append(op.name)
+
+    tvm.tir.stmt_functor.post_order_visit(tvm.tir.PrimFunc(func.op).body, collect)
+    assert names == ["tir.address_of", "tir.buffer_data", "tir.tvm_access_ptr", "tir.call_extern"]

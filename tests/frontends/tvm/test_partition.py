@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell.frontends.tvm as tvm
@@ -126,7 +126,6 @@ def test_a_code_generator_compiles_functions() -> None:
         RunCodegen()(mod)
 
 
-@settings(max_examples=12, deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["add", "exp", "negative", "multiply"]), st.integers(0, 5), st.integers(0, 5)),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.core.errors import ArgumentError, OptionError, UnsupportedError
@@ -47,7 +47,6 @@ def numbers_of(value: Any) -> Any:
     return result
 
 
-@settings(max_examples=15)
 @given(NUMBERS, NUMBERS)
 def test_functions_on_lists_are_those_of_python(left: list[int], right: list[int]) -> None:
     p, a, b = PRELUDE, listed(left), listed(right)
@@ -103,7 +102,6 @@ def test_references_are_written_in_order_and_shared_expressions_are_evaluated_on
     assert numbers_of(value) == ((), (), 2)
 
 
-@settings(max_examples=10)
 @given(st.permutations([2, 3, 4]), st.integers(1, 4))
 def test_sizes_of_tensors_are_known_at_run_time(sizes: list[int], k: int) -> None:
     x, shape, count = (
@@ -212,7 +210,6 @@ def test_a_match_without_a_clause_is_an_error() -> None:
         evaluate(PRELUDE.hd(NIL()))
 
 
-@settings(max_examples=20)
 @given(st.lists(st.integers(-(2**31), 2**31 - 1), max_size=4), st.booleans())
 def test_nodes_are_read_from_their_json(numbers: list[int], is_shared: bool) -> None:
     fields = [

@@ -34,7 +34,7 @@ NETS: dict[str, Callable[[], Any]] = {
 }
 LARGE = ("resnet of 18 layers", "resnet of 50 layers", "vgg", "mobilenet", "mobilenet in NHWC")
 """Networks that differ from others only in the number or the size of their layers; run by `make slow`."""
-LONG = ("squeezenet", "dcgan")
+LONG = ("squeezenet", "dcgan", "mobilenet_v2")
 """Networks with more than ten different kernels, compiled by `make slow`."""
 
 

@@ -349,3 +349,12 @@ def test_a_recurrent_layer_has_four_gates() -> None:
         topi.nn.lstm(x, w, w, weight_layout="IFO")
     with pytest.raises(TeError, match="weights of 6 rows, expected a known multiple of 4"):
         topi.nn.lstm(x, w, w)
+
+
+def test_the_last_window_of_a_pool_may_begin_in_the_padding() -> None:
+    data = te.placeholder((1, 2, 31, 31), name="data")
+    for result in (
+        topi.nn.pool2d(data, (3, 3), (3, 3), (1, 1), (2, 1, 2, 1), "max", ceil_mode=True),
+        topi.nn.pool(data, (3, 3), (3, 3), (2, 1), "max", ceil_mode=True),
+    ):
+        assert topi.utils.get_const_tuple(result.shape) == (1, 2, 12, 11)

@@ -100,6 +100,33 @@ def test_parameters_of_a_module_are_its_own_whatever_args_are() -> None:
         assert b.tolist() == [2] * 4
 
 
+def test_the_function_of_a_schedule_has_loops_without_blocks() -> None:
+    A = te.placeholder((4,), name="A")
+    B = te.compute((4,), lambda i: te.if_then_else(i > 1, A[i], 0.0), name="B")
+    func = tvm.driver.build_module.schedule_to_module(te.create_schedule(B.op), [A, B])["main"]
+    loop: Any = func.body
+    assert isinstance(loop, tvm.tir.For)
+    assert loop is func.body
+    value: Any = loop.body.value  # pyright: ignore[reportAttributeAccessIssue]
+    op: Any = value.op
+    assert isinstance(value, tvm.tir.Call)
+    assert op.name == "tir.if_then_else"
+    assert [str(each) for each in value.args[::2]] == ["(i > 1)", "0.0"]
+
+
+def test_the_function_of_an_illegal_schedule_can_be_read() -> None:
+    A = te.placeholder((64,), name="A")
+    k = te.reduce_axis((0, 64), name="k")
+    B = te.compute((1,), lambda i: te.sum(A[k], axis=k), name="B")
+    s = te.create_schedule(B.op)
+    s[B].bind(B.op.reduce_axis[0], te.thread_axis("blockIdx.x"))
+    with pytest.warns(UserWarning, match="the program cannot be compiled"):
+        mod = tvm.driver.build_module.schedule_to_module(s, [A, B])
+    assert 'T.thread_binding(64, thread="blockIdx.x")' in str(mod)
+    with pytest.raises(ScheduleError, match="the iterations of loop k cannot run"):
+        tvm.build(mod)
+
+
 def test_a_function_is_found_by_its_symbol_too() -> None:
     mod = tvm.build(doubled().with_attr("global_symbol", "twice"))
     b = np.zeros(2, "float32")

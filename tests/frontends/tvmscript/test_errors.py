@@ -328,7 +328,7 @@ EXPRESSIONS = [
     ("A.view(512)", "a view of 512 elements of a buffer of 256"),
     ("T.Let(n)", "expected T.Let(body, where={variable: value})"),
     ("T.meta_var(1, 2)", "T.meta_var takes at most 1 arguments, got 2"),
-    ("T.ptx_mma(1)", "T.ptx_mma is not supported"),
+    ("T.ptx_mma_sp(1)", "T.ptx_mma_sp is not supported"),
     ("T.ptx.mma(1)", "T.ptx is not supported"),
     ("T.cuda.func_call('f')", "T.cuda is not supported"),
     ("T.vscale()", "T.vscale is not supported"),

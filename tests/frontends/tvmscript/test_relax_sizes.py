@@ -85,8 +85,7 @@ def test_wrong_sizes_have_a_place(expression: str, message: str) -> None:
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("mask", [None, "TopLeft", "BottomRight"])
-@pytest.mark.parametrize("window", [None, 2])
+@pytest.mark.parametrize(("mask", "window"), [(None, None), ("TopLeft", 2), ("BottomRight", None)])
 def test_attention_has_masks_of_symbolic_lengths(mask: str | None, window: int | None) -> None:
     mod = parse_tvmscript(
         f"""

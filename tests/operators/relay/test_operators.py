@@ -39,7 +39,7 @@ def function_of(name: str, sample: Sample) -> Module:
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @given(data=st.data())
-@settings(max_examples=settings().max_examples // 10)
+@settings(max_examples=max(1, settings().max_examples // 10))
 def test_an_operation_is_read_as_it_is_printed(name: str, data: st.DataObject) -> None:
     sample = data.draw(SAMPLES[name])
     module = function_of(name, sample)
@@ -53,7 +53,7 @@ def test_an_operation_is_read_as_it_is_printed(name: str, data: st.DataObject) -
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @given(data=st.data())
-@settings(max_examples=settings().max_examples // 10)
+@settings(max_examples=max(1, settings().max_examples // 10))
 def test_results_have_the_types_that_the_interpreter_gives(name: str, data: st.DataObject) -> None:
     sample = data.draw(SAMPLES[name])
     module = function_of(name, sample)

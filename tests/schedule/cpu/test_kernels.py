@@ -80,8 +80,9 @@ def test_rows_are_sorted() -> None:
     np.testing.assert_array_equal(run(lambda x: relay.sort(x, axis=1), x), np.sort(x, 1))
 
 
-@pytest.mark.parametrize("rows", [3, 16, 21])
-@pytest.mark.parametrize(("columns", "length"), [(1, 1), (16, 16), (49, 5), (40, 33)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "length"), [(3, 1, 1), (16, 16, 16), (3, 49, 5), (21, 49, 5), (16, 40, 33), (21, 40, 33)]
+)
 def test_products(rows: int, columns: int, length: int) -> None:
     a, b, c = random(rows, length), random(columns, length), random(columns)
     exact = a.astype(float) @ b.T.astype(float)

@@ -85,7 +85,7 @@ sides = st.sampled_from([4, 5, 16, 31, 63, 64, 65, 127, 128, 129, 140])
 
 
 @emulated
-@settings(max_examples=settings().max_examples // 5, phases=[Phase.explicit, Phase.generate])
+@settings(max_examples=max(1, settings().max_examples // 5), phases=[Phase.explicit, Phase.generate])
 @given(
     st.tuples(sides, sides, st.sampled_from([2, 5, 16, 17, 32])),
     st.tuples(st.booleans(), st.booleans()),
@@ -167,7 +167,6 @@ def test_a_warp_reads_shared_memory_without_conflicts(
 
 
 @emulated
-@settings(max_examples=8)
 @given(
     st.tuples(st.integers(1, 2), *[st.integers(4, 20)] * 2, st.integers(8, 60)),
     st.tuples(st.booleans(), st.booleans()),
@@ -181,7 +180,6 @@ def test_products_are_summed_in_parts(shape: tuple[int, ...], turned: tuple[bool
 
 
 @emulated
-@settings(max_examples=12)
 @given(
     st.integers(1, 2),
     *[st.integers(4, 9)] * 4,

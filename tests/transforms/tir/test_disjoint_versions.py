@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell
@@ -86,7 +86,6 @@ def product(target: str) -> Any:
     return stepwell.build(parse_tvmscript(PRODUCT), target)["main"]
 
 
-@settings(max_examples=settings().max_examples, deadline=None)
 @given(rows=st.integers(0, 20), offsets=st.lists(st.integers(0, 700), min_size=3, max_size=3), seed=st.integers(0, 9))
 def test_results_are_the_oracle_s_for_all_overlaps(rows: int, offsets: list[int], seed: int) -> None:
     memory = np.random.default_rng(seed).integers(-2, 3, 1100).astype("float32")

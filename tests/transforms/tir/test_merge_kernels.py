@@ -229,7 +229,6 @@ def test_random_variants_compute_the_same(results: list[str], nested: bool, last
 EXTENTS = st.sampled_from([3, 16, 17, 24, 32])
 
 
-@settings(max_examples=8)
 @given(extents=st.lists(st.tuples(EXTENTS, EXTENTS, EXTENTS), min_size=2, max_size=4), schedules=st.booleans())
 def test_random_kernels_compute_the_same(extents: list[tuple[int, int, int]], schedules: bool) -> None:
     module = parse_tvmscript("".join(fill(f"f{i}", *each) for i, each in enumerate(extents)))

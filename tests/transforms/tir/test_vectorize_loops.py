@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from stepwell.analysis.scopes import ancestors
@@ -345,7 +345,6 @@ def test_columns_of_registers_are_transposed_rows(rows: int, columns: int, dtype
         ("S[j, i]", "S[j, i] + A[j, i]", "S[j, i] * S[j, 0]", "S[{rows} - 1 - j, i]", "S[j // 2, i]")
     ),
 )
-@settings(max_examples=15)
 def test_any_columns_of_registers(rows: int, columns: int, dtype: str, value: str) -> None:
     _columns(rows, columns, dtype, value.format(rows=rows))
 

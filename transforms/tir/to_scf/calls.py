@@ -20,6 +20,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from ....analysis.threads.atomics import Atomic, atomic_of
 from ....analysis.threads.barriers import SYNC, is_barrier_of_warp
 from ....analysis.threads.fragments import FILL, LOAD, MULTIPLY, STORE
+from ....analysis.threads.registers import LDMATRIX, MMA
 from ....analysis.threads.shuffles import ACTIVE_MASK, MODES
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of, parse_dtype
@@ -28,7 +29,7 @@ from ....dialects.attributes import CUDA_EXPRESSION
 from ....dialects.tir import CallExternOp, CallIntrinOp, CallOp, CallPackedOp, ConstOp, HandleType
 from .casts import compare, convert_value
 from .control import emit_check
-from .grids import active_mask, barrier, matrix_operation, shuffle
+from .grids import active_mask, barrier, load_matrices, matrix_operation, product, shuffle
 from .memory import constant_string, data_pointer, pointer_to_element, view
 from .types import element_dtype_name, lower_type
 from .writer import Handlers, LoweredPointer, UpstreamWriter
@@ -247,6 +248,8 @@ _BUILTINS: dict[str, Callable[[UpstreamWriter, CallIntrinOp], None]] = {
     ACTIVE_MASK: active_mask,
     **dict.fromkeys(MODES, shuffle),
     **dict.fromkeys((LOAD, FILL, MULTIPLY, STORE), matrix_operation),
+    MMA: product,
+    LDMATRIX: load_matrices,
 }
 """The builtins with effects, besides barriers."""
 

@@ -8,12 +8,13 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES
 from ....analysis.threads.fragments import FILL, MULTIPLY, fragments_of, layout_of
+from ....analysis.threads.registers import LDMATRIX, MMA, is_product_of_values, product_of, values_of
 from ....analysis.threads.shuffles import ALL_LANES, shuffle_of
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of, wrap_int
 from ....core.xdsl_compat import GpuShuffleOp
 from ....dialects.attributes import WARP_BARRIER
-from ....dialects.tir import CallIntrinOp, LaunchThreadOp
+from ....dialects.tir import CallIntrinOp, ConstOp, LaunchThreadOp
 from ....dialects.tir.tree import is_pure_expression
 from .casts import convert_value
 from .types import INDEX, lower_type
@@ -131,6 +132,29 @@ def matrix_operation(w: UpstreamWriter, op: CallIntrinOp) -> None:
         operands += [memory.base, w.index(memory.offset), w.index(w.index_of(op.args[6]))]
     callee = w.module.declare_matrix_operation(name, layout, [operand.type for operand in operands])
     w.module.call_named(w, callee, operands, [])
+
+
+def product(w: UpstreamWriter, op: CallIntrinOp) -> None:
+    """Emits a call of a product of matrices in the registers of a warp: the factors and the sums of each lane."""
+    if w.launched is None or not is_product_of_values(op):
+        raise unsupported_op_error(op, f"T.{op.intrinsic.data}: only a kernel has warps (`tir-lower-fragments`)")
+    operands = [w.value(value) for value in values_of(op)]
+    (result,) = op.results
+    types = [lower_type(result.type)]
+    callee = w.module.declare_matrix_operation(MMA, product_of(op).name, [each.type for each in operands], types)
+    w.bind(result, w.module.call_named(w, callee, operands, types)[0])
+
+
+def load_matrices(w: UpstreamWriter, op: CallIntrinOp) -> None:
+    """Emits a call of the load of matrices into registers: the memory, and the position of the row of each lane."""
+    words, pointer = op.args[0].owner, w.pointer(op.args[1])
+    if w.launched is None or not isinstance(words, ConstOp) or not isinstance(pointer.base.type, MemRefType):
+        raise unsupported_op_error(op, f"T.{op.intrinsic.data}: only a kernel has warps (`tir-lower-fragments`)")
+    (result,) = op.results
+    operands, types = [pointer.base, w.index(pointer.offset)], [lower_type(result.type)]
+    detail = words.value.data  # pyright: ignore[reportAttributeAccessIssue]
+    callee = w.module.declare_matrix_operation(LDMATRIX, detail, [each.type for each in operands], types)
+    w.bind(result, w.module.call_named(w, callee, operands, types)[0])
 
 
 HANDLERS: Handlers = {LaunchThreadOp: _launch}

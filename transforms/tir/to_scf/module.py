@@ -172,13 +172,16 @@ class ModuleLowering:
             self._declare(symbol, inputs, outputs, {CUDA_EXPRESSION: text}, _attributes(dtypes))
         return self._expressions[key]
 
-    def declare_matrix_operation(self, name: str, layout: str | None, inputs: Sequence[Attribute]) -> str:
-        """Declares a matrix operation of a warp for these operands, once; returns its symbol."""
-        key = (name, layout, *inputs)
+    def declare_matrix_operation(
+        self, name: str, detail: str | None, inputs: Sequence[Attribute], results: Sequence[Attribute] = ()
+    ) -> str:
+        """Declares a matrix operation of a warp for these operands, once; returns its symbol. detail: the layout of a
+        matrix in memory, or the name of a product."""
+        key = (name, detail, *inputs, *results)
         if key not in self._matrix_operations:
             self._matrix_operations[key] = symbol = self.fresh_symbol(name)
-            text = StringAttr(" ".join(filter(None, [name, layout])))
-            self._declare(symbol, inputs, [], {MATRIX_OPERATION: text})
+            text = StringAttr(" ".join(filter(None, [name, detail])))
+            self._declare(symbol, inputs, results, {MATRIX_OPERATION: text})
         return self._matrix_operations[key]
 
     def call_named(

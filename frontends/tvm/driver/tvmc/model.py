@@ -6,7 +6,6 @@ import os
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import IO, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from .....core.errors import ArgumentError, LoadError, StepwellError
 from .....module import Module
 from ....mlir import parse_mlir
 from ...absent import refuse_options, report_absent
+from ...contrib.utils import tempdir
 from ...ir.module import IRModule
 from ...nd import HostArray, NDArray
 from ...params import save_param_dict
@@ -45,7 +45,7 @@ class TVMCModel:
     ):
         if (mod is None) == (model_path is None):
             raise ArgumentError("TVMCModel: expected either mod or model_path")
-        self._folder: str | None = None
+        self._folder = tempdir()
         self.mod: IRModule
         self.params: dict[str, NDArray]
         if mod is not None:
@@ -58,7 +58,7 @@ class TVMCModel:
         """Writes the graph and its arrays to a tar file: `model.mlir` and `model.npz`. OSError."""
         constants = {name: np.asarray(value) for name, value in self.mod.constants.items()}
         params = {name: value.numpy() for name, value in self.params.items()}
-        folder = Path(self._temporary())
+        folder = self._folder.path
         (folder / _TEXT).write_text(str(self.mod.op))
         write_arrays(folder / _ARRAYS, {**_keyed(_CONSTANT, constants), **_keyed(_PARAMETER, params)})
         with tarfile.open(model_path, "w") as archive:
@@ -67,7 +67,7 @@ class TVMCModel:
 
     def load(self, model_path: str | os.PathLike[str]) -> None:
         """Reads a file of `save`. LoadError for another file, OSError."""
-        folder = Path(self._temporary())
+        folder = self._folder.path
         try:
             with tarfile.open(model_path) as archive:
                 for name in (_TEXT, _ARRAYS):
@@ -89,13 +89,8 @@ class TVMCModel:
         return str(Path(self._temporary()) / "tuning_records.json")
 
     def default_package_path(self) -> str:
-        """The path of the compiled package of this model, in a temporary folder of the process."""
-        return str(Path(self._temporary()) / "model_package.tar")
-
-    def _temporary(self) -> str:
-        if self._folder is None:
-            self._folder = mkdtemp(prefix="stepwell-tvmc-")
-        return self._folder
+        """The path of the compiled package of this model, in a temporary folder that is removed with the model."""
+        return self._folder.relpath("model_package.tar")
 
 
 def _keyed(kind: str, arrays: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Self
 
 from .....backends.validation.tensor_intrinsics import register_tensor_intrin
 from .....core.errors import OptionError
-from .....schedule.intrinsics import tensor_intrin
+from .....schedule.intrinsics import add_tensor_intrins, tensor_intrin
 from ...ir.module import PrimFunc
+from .registers import register_intrinsic
 
 
 @dataclass(frozen=True)
@@ -40,5 +41,7 @@ class TensorIntrin:
             raise
         return cls(PrimFunc(found.description), PrimFunc(found.implementation))
 
+
+add_tensor_intrins(register_intrinsic)
 
 __all__ = ["TensorIntrin"]

@@ -6,7 +6,7 @@ share of the cases compiles little more than its share.
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from stepwell.backends.llvm.engine import Processor
 from stepwell.core.dtypes import FLOAT_FORMATS, numpy_dtype
 
 DTYPES = {
@@ -244,7 +245,7 @@ def both(compile_text, on_host) -> Callable[[Case], tuple[Callable, Callable]]:
     @cache
     def compile_part(part: int) -> tuple[Any, Any]:
         text = "\n".join(case.text() for case in CASES[part * PART : (part + 1) * PART])
-        return compile_text(text), on_host(text)
+        return compile_text(text, target=replace(Processor.host(), optimized=False)), on_host(text)
 
     def of(case: Case) -> tuple[Callable, Callable]:
         llvm, host = compile_part(CASES.index(case) // PART)

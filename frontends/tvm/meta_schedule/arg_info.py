@@ -1,0 +1,61 @@
+"""Descriptions of the parameters of kernels: `tvm.meta_schedule.arg_info`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....core.errors import UnsupportedError
+from ....expressions.expr import IntImm
+from ....module import Module
+from ..absent import report_absent
+from ..ir.module import IRModule, PrimFunc
+from ..nodes.expr import Buffer
+
+__getattr__ = report_absent("tvm.meta_schedule.arg_info")
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """A parameter that is an array."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+    def as_json(self) -> list[Any]:
+        """The description as a list."""
+        return ["TENSOR", self.dtype, list(self.shape)]
+
+
+class ArgInfo:
+    """The descriptions of the parameters of a function."""
+
+    @staticmethod
+    def from_prim_func(func: PrimFunc) -> list[TensorInfo]:
+        """The descriptions of the parameters. UnsupportedError for a parameter of unknown size."""
+        return [_of_parameter(param) for param in func.params]
+
+    @staticmethod
+    def from_entry_func(mod: Module, remove_preproc: bool = True) -> list[TensorInfo]:  # noqa: ARG004
+        """The descriptions of the parameters of the only kernel of a module. remove_preproc: ignored."""
+        return args_info_of(mod)
+
+
+def _of_parameter(param: Any) -> TensorInfo:
+    shape: Sequence[Any] = param.shape if isinstance(param, Buffer) else [None]
+    sizes = [size.value for size in shape if isinstance(size, IntImm)]
+    if not isinstance(param, Buffer) or len(sizes) < len(shape):
+        raise UnsupportedError(f"tuning: parameter {param}, expected buffers of known sizes")
+    return TensorInfo(param.dtype, tuple(sizes))
+
+
+def args_info_of(mod: Module) -> list[TensorInfo]:
+    """The descriptions of the parameters of the only kernel of a module."""
+    functions = [func for _, func in IRModule(mod.op, mod.constants).items() if isinstance(func, PrimFunc)]
+    if len(functions) != 1:
+        raise UnsupportedError(f"tuning: a module of {len(functions)} kernels, expected one")
+    return ArgInfo.from_prim_func(functions[0])
+
+
+__all__ = ["ArgInfo", "TensorInfo"]
