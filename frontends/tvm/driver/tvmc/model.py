@@ -86,7 +86,7 @@ class TVMCModel:
 
     def default_tuning_records_path(self) -> str:
         """A temporary file of this process for records, the same at each call."""
-        return str(Path(self._temporary()) / "tuning_records.json")
+        return self._folder.relpath("tuning_records.json")
 
     def default_package_path(self) -> str:
         """The path of the compiled package of this model, in a temporary folder that is removed with the model."""
