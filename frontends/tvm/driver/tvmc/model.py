@@ -6,6 +6,7 @@ import os
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import IO, Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import numpy as np
 from .....backends.devices import BenchmarkResult
 from .....core.array_files import read_arrays, restore_dtype, write_arrays
 from .....core.errors import ArgumentError, LoadError, StepwellError
+from .....core.once import once
 from .....module import Module
 from ....mlir import parse_mlir
 from ...absent import refuse_options, report_absent
-from ...contrib.utils import tempdir
+from ...contrib.utils import TempDirectory, tempdir
 from ...ir.module import IRModule
 from ...nd import HostArray, NDArray
 from ...params import save_param_dict
@@ -32,6 +34,12 @@ _TEXT, _ARRAYS = "model.mlir", "model.npz"
 _CONSTANT, _PARAMETER = "constant", "parameter"
 
 
+@once
+def _process_folder() -> TempDirectory:
+    """The folder of all models, which is removed at the end of the process: paths outlive their models."""
+    return tempdir()
+
+
 class TVMCModel:
     """A graph and its parameters. mod: a module of relay.  params: arrays of parameters by name.  model_path: of a file
     of `save`, instead of both. ArgumentError for neither or both.
@@ -45,7 +53,7 @@ class TVMCModel:
     ):
         if (mod is None) == (model_path is None):
             raise ArgumentError("TVMCModel: expected either mod or model_path")
-        self._folder = tempdir()
+        self._folder = Path(mkdtemp(dir=_process_folder().path))
         self.mod: IRModule
         self.params: dict[str, NDArray]
         if mod is not None:
@@ -58,7 +66,7 @@ class TVMCModel:
         """Writes the graph and its arrays to a tar file: `model.mlir` and `model.npz`. OSError."""
         constants = {name: np.asarray(value) for name, value in self.mod.constants.items()}
         params = {name: value.numpy() for name, value in self.params.items()}
-        folder = self._folder.path
+        folder = self._folder
         (folder / _TEXT).write_text(str(self.mod.op))
         write_arrays(folder / _ARRAYS, {**_keyed(_CONSTANT, constants), **_keyed(_PARAMETER, params)})
         with tarfile.open(model_path, "w") as archive:
@@ -67,7 +75,7 @@ class TVMCModel:
 
     def load(self, model_path: str | os.PathLike[str]) -> None:
         """Reads a file of `save`. LoadError for another file, OSError."""
-        folder = self._folder.path
+        folder = self._folder
         try:
             with tarfile.open(model_path) as archive:
                 for name in (_TEXT, _ARRAYS):
@@ -85,12 +93,12 @@ class TVMCModel:
         print(self.mod, file=file)
 
     def default_tuning_records_path(self) -> str:
-        """A temporary file of this process for records, the same at each call."""
-        return self._folder.relpath("tuning_records.json")
+        """A file for records in a temporary folder of the process, the same at each call."""
+        return str(self._folder / "tuning_records.json")
 
     def default_package_path(self) -> str:
-        """The path of the compiled package of this model, in a temporary folder that is removed with the model."""
-        return self._folder.relpath("model_package.tar")
+        """The path of the compiled package of this model, in a temporary folder of the process."""
+        return str(self._folder / "model_package.tar")
 
 
 def _keyed(kind: str, arrays: Mapping[str, Any]) -> dict[str, Any]:
