@@ -15,7 +15,7 @@ def test_implementations_compute_what_they_describe(name: str) -> None:
 
 
 def test_the_modules_of_tvm_name_them() -> None:
-    modules = (x86, arm_cpu, dot_product_common)
+    modules = (x86, arm_cpu, dot_product_common, rocm)
     names = {value for module in modules for key, value in vars(module).items() if key.endswith("_INTRIN")}
     assert names == {*DOTS, *DP4A}
     assert all(TensorIntrin.get(name) is not None for name in names)
