@@ -3,7 +3,7 @@
 import pytest
 
 from stepwell.backends.validation.tensor_intrinsics import register_tensor_intrin
-from stepwell.frontends.tvm.tir.tensor_intrin import TensorIntrin, arm_cpu, dot_product_common, x86
+from stepwell.frontends.tvm.tir.tensor_intrin import TensorIntrin, arm_cpu, dot_product_common, rocm, x86
 from stepwell.schedule.dot_intrinsics import DOTS, DP4A, dot_intrinsic
 
 
