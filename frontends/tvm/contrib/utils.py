@@ -8,6 +8,7 @@ import weakref
 from pathlib import Path
 from typing import Any, Self
 
+from ....core.once import once
 from ..absent import report_absent
 
 __getattr__ = report_absent("tvm.contrib.utils")
@@ -57,6 +58,16 @@ class TempDirectory:
 def tempdir(custom_path: str | None = None, keep_for_debug: bool | None = None) -> TempDirectory:
     """A new temporary folder."""
     return TempDirectory(custom_path, keep_for_debug)
+
+
+@once
+def _of_process() -> TempDirectory:
+    return TempDirectory()
+
+
+def lasting_folder() -> Path:
+    """A new temporary folder that is removed at the end of the process: for files whose paths outlive all objects."""
+    return Path(tempfile.mkdtemp(dir=_of_process().path))
 
 
 def which(exec_name: str) -> Any:

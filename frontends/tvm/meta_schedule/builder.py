@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ....core.errors import OptionError, StepwellError
 from ....module import Module
 from .. import driver
 from ..absent import report_absent
+from ..contrib.utils import lasting_folder
 from ..target.target import Target
 
 __getattr__ = report_absent("tvm.meta_schedule.builder")
@@ -67,7 +66,7 @@ class LocalBuilder(Builder):
 
 def _build(request: BuilderInput) -> BuilderResult:
     try:
-        path = Path(tempfile.mkdtemp(prefix="stepwell-kernel-")) / "kernel.so"
+        path = lasting_folder() / "kernel.so"
         driver.build(request.mod, target=request.target).export_library(str(path))
     except StepwellError as error:
         return BuilderResult(None, f"{type(error).__name__}: {error}")

@@ -6,7 +6,6 @@ import os
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import mkdtemp
 from typing import IO, Any
 
 import numpy as np
@@ -14,11 +13,10 @@ import numpy as np
 from .....backends.devices import BenchmarkResult
 from .....core.array_files import read_arrays, restore_dtype, write_arrays
 from .....core.errors import ArgumentError, LoadError, StepwellError
-from .....core.once import once
 from .....module import Module
 from ....mlir import parse_mlir
 from ...absent import refuse_options, report_absent
-from ...contrib.utils import TempDirectory, tempdir
+from ...contrib.utils import lasting_folder
 from ...ir.module import IRModule
 from ...nd import HostArray, NDArray
 from ...params import save_param_dict
@@ -34,12 +32,6 @@ _TEXT, _ARRAYS = "model.mlir", "model.npz"
 _CONSTANT, _PARAMETER = "constant", "parameter"
 
 
-@once
-def _process_folder() -> TempDirectory:
-    """The folder of all models, which is removed at the end of the process: paths outlive their models."""
-    return tempdir()
-
-
 class TVMCModel:
     """A graph and its parameters. mod: a module of relay.  params: arrays of parameters by name.  model_path: of a file
     of `save`, instead of both. ArgumentError for neither or both.
@@ -53,7 +45,7 @@ class TVMCModel:
     ):
         if (mod is None) == (model_path is None):
             raise ArgumentError("TVMCModel: expected either mod or model_path")
-        self._folder = Path(mkdtemp(dir=_process_folder().path))
+        self._folder = lasting_folder()
         self.mod: IRModule
         self.params: dict[str, NDArray]
         if mod is not None:
