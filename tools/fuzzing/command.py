@@ -14,7 +14,7 @@ from ...core.errors import OptionError
 from .campaign import Campaign
 from .case import Finding, load_finding
 from .families import FAMILIES
-from .random_tests import RandomTests
+from .random_tests import RandomTests, fails_again
 from .search import replay
 
 FINDINGS = Path("fuzz-findings")
@@ -75,7 +75,11 @@ def _replay_all(corpus: Path) -> list[Finding]:
     failing: list[Finding] = []
     for path in sorted(corpus.glob("*.json")):
         finding = load_finding(path)
-        if finding.blob and replay(FAMILIES[finding.family], finding) is None:
+        if finding.family == "tests":
+            fails = fails_again(finding)
+        else:
+            fails = not finding.blob or replay(FAMILIES[finding.family], finding) is not None
+        if not fails:
             _print(f"passes now, and is deleted: {finding.kind}")
             finding.delete(corpus)
         else:

@@ -21,7 +21,9 @@ PYTEST = (sys.executable, "-m", "pytest", "-m", MARKED)
 EXAMPLES = 50
 GRACE = 30
 """Seconds that a process has to end after the budget."""
-_OK, _FAILED, _NO_TESTS = 0, 1, 5
+_OK, _FAILED, _USAGE_ERROR, _NO_TESTS = 0, 1, 4, 5
+_KIND = "tests: "
+"""The beginning of the class of a finding, before the name of the test."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,8 @@ class RandomTests:
     def run(self, file: str, seed: int, seconds: float) -> Batch:
         """The result of the random tests of a file with the examples of a seed, interrupted after some seconds."""
         command = (*_command(seed, file), "-q", "-rfE", "-p", "no:cacheprovider")
-        environment = {**os.environ, "FUZZ_EXAMPLES": str(EXAMPLES)}
         output = subprocess.PIPE
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True, env=environment)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, text=True, env=_environment())
         try:
             text, _ = process.communicate(timeout=max(0.0, seconds))
             crashed = process.returncode not in (_OK, _FAILED, _NO_TESTS)
@@ -52,6 +53,17 @@ class RandomTests:
             text = without_interrupted_tests(_interrupt(process))
             crashed = process.returncode in (-signal.SIGSEGV, -signal.SIGABRT)
         return batch_of(file, seed, text, crashed)
+
+
+def fails_again(finding: Finding) -> bool:
+    """Whether the test of a finding is still there, and fails with the examples of its seed."""
+    command = _command(finding.seed, finding.kind.removeprefix(_KIND))
+    done = subprocess.run(command, capture_output=True, env=_environment())
+    return done.returncode not in (_OK, _USAGE_ERROR, _NO_TESTS)
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "FUZZ_EXAMPLES": str(EXAMPLES)}
 
 
 def _command(seed: int, test: str) -> tuple[str, ...]:
@@ -90,4 +102,4 @@ def batch_of(file: str, seed: int, output: str, crashed: bool) -> Batch:
 
 def _finding(test: str, seed: int, output: str) -> Finding:
     command = f"FUZZ_EXAMPLES={EXAMPLES} {shlex.join(_command(seed, test))}"
-    return Finding("tests", f"tests: {test}", command, output[-20_000:], seed)
+    return Finding("tests", f"{_KIND}{test}", command, output[-20_000:], seed)

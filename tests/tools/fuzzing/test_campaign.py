@@ -13,7 +13,7 @@ import pytest
 from stepwell.tools import stepwell
 from stepwell.tools.fuzzing.campaign import Campaign
 from stepwell.tools.fuzzing.case import Finding
-from stepwell.tools.fuzzing.random_tests import RandomTests, batch_of, without_interrupted_tests
+from stepwell.tools.fuzzing.random_tests import RandomTests, batch_of, fails_again, without_interrupted_tests
 
 CONFTEST = 'from hypothesis import settings\nsettings.register_profile("fuzz", database=None, deadline=None)\n'
 TESTS = """
@@ -145,6 +145,11 @@ def test_random_tests_end_in_time_and_print_the_example_that_fails(
     batch = tests.run("test_all.py", 3, 15.0)
     assert [finding.kind for finding in batch.findings] == ["tests: test_all.py::test_wrong"]
     assert "n=100," in batch.findings[0].error
+    assert fails_again(batch.findings[0])
+    (tmp_path / "test_all.py").write_text(TESTS.replace("def test_wrong", "def test_other"))
+    assert not fails_again(batch.findings[0])
+    (tmp_path / "test_all.py").write_text("def test_wrong():\n    pass\n")
+    assert not fails_again(batch.findings[0])
 
 
 # The command line
