@@ -27,6 +27,8 @@ from stepwell import relay
 from stepwell.core.cpu import host_cpu
 
 TARGET = "llvm -fast-math-contract=1"
+PAUSE = 0.05
+"""The seconds in which the threads of a peer fall asleep."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def _compare(case: Case, runs: int, threads: int) -> str:
     result = arrays[-1].copy()
     peers["numpy"]()
     np.testing.assert_allclose(result, arrays[-1], rtol=1e-3, atol=1e-5)
-    taken, *others = times_in_turn([ours, *peers.values()], runs)
+    taken, *others = times_in_turn([ours, *peers.values()], runs, PAUSE if threads > 1 else 0.0)
     ratios = {name: median_ratio(taken, each) for name, each in zip(peers, others, strict=True)}
     best = min(ratios, key=ratios.__getitem__)
     peer = statistics.median(others[list(peers).index(best)])

@@ -26,13 +26,20 @@ def environment_of(threads: int) -> dict[str, str]:
     return {f"{name}_NUM_THREADS": str(threads) for name in ("STEPWELL", "OMP", "MKL", "OPENBLAS", "TVM")}
 
 
-def times_in_turn(calls: Sequence[Call], runs: int) -> list[list[float]]:
-    """The seconds of each run of each call; the calls take turns, after one run each that does not count."""
+def times_in_turn(calls: Sequence[Call], runs: int, pause: float = 0.0) -> list[list[float]]:
+    """The seconds of each run of each call; the calls take turns, after one run each that does not count.
+
+    pause: seconds before each run, after which one more does not count: threads of the call before would take the
+    processors for a while (OpenBLAS's wait for work for some 20 ms without sleep).
+    """
     times: list[list[float]] = [[] for _ in calls]
     for call in calls:
         call()
     for _ in range(runs):
         for call, taken in zip(calls, times, strict=True):
+            if pause:
+                time.sleep(pause)
+                call()
             start = time.perf_counter()
             call()
             taken.append(time.perf_counter() - start)
