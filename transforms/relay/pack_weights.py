@@ -40,13 +40,14 @@ _DTYPES = ("float32", "float64")
 
 @dataclass(frozen=True)
 class RelayPackWeightsPass(ModulePass):
-    """Stores constant weights in blocks of 16 rows, in the order in which products and convolutions read them.
+    """Stores weights in blocks of 16 rows, in the order in which products and convolutions read them.
 
     Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW, without
     groups, with groups of whole blocks of output channels, or with a group for each channel (depthwise). Elements of 16
     rows, which are output channels of convolutions, are adjacent, as a vector. A product then reads its weights once,
     in order, without a copy in each run; a convolution has vectors of channels, for windows of any size and strides.
-    Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks.
+    Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks of constants. Weights of
+    convolutions that are no constants are stored in blocks in each run, apart from those of depthwise ones.
 
     Weights stay as they are for one row of data, or a convolution of one pixel, for dynamic sizes other than numbers of
     rows of data and of images, and for less than 16 output channels. So do the weights of convolutions whose zeros
@@ -89,7 +90,8 @@ def _form_of(op: OperatorOp) -> _Form | None:
 
 
 def _pack(op: OperatorOp, form: _Form, builder: RelayBuilder) -> None:
-    reason = form.lack(op) if isinstance(op.args[1].owner, ConstantOp) else "they are no constants"
+    is_packed = form.packs_operands or isinstance(op.args[1].owner, ConstantOp)
+    reason = form.lack(op) if is_packed else "they are no constants"
     if reason:
         _remarks.missed(op, lambda: f"the weights stay as they are: {reason}")
         return
@@ -107,11 +109,14 @@ def _pack(op: OperatorOp, form: _Form, builder: RelayBuilder) -> None:
 @dataclass(frozen=True)
 class _Form:
     """An operator with packed weights. packed: its name.  lack: the reason why an operator has not this form, "" if it
-    has.  attributes: its attributes, from an operator with weights of a number of rows."""
+    has.  attributes: its attributes, from an operator with weights of a number of rows.  packs_operands: whether weights
+    that are no constants are packed too, in each run.
+    """
 
     packed: str
     lack: Callable[[OperatorOp], str]
     attributes: Callable[[OperatorOp, int], dict[str, Any]]
+    packs_operands: bool = False
 
 
 # Products
@@ -202,6 +207,6 @@ _DEPTHWISE = _Form("nn.contrib_depthwise_conv2d_pack", _lack_of_depthwise, _conv
 """The form of `nn.conv2d` with a group for each channel."""
 _FORMS: Mapping[str, _Form] = {
     "nn.dense": _Form("nn.contrib_dense_pack", _lack_of_dense, _dense_attributes),
-    "nn.conv2d": _Form("nn.contrib_conv2d_pack", _lack_of_convolution, _grouped_attributes),
+    "nn.conv2d": _Form("nn.contrib_conv2d_pack", _lack_of_convolution, _grouped_attributes, packs_operands=True),
 }
 """The forms with packed weights, by the names of operators."""

@@ -147,3 +147,20 @@ relay.func @numbers("x" %x: tensor<?x8xf32, #relay.sizes<"n">>, "y" %y: tensor<?
 // CHECK:       relay.func @numbers
 // CHECK:         relay.nn.contrib_dense_pack(%x
 // CHECK:         relay.nn.contrib_conv2d_pack(%y
+
+// -----
+
+// Weights of convolutions are packed in each run where they are no constants, those of products and depthwise
+// convolutions stay.
+relay.func @parameters("x" %x: tensor<1x32x8x8xf32>, "w" %w: tensor<32x32x3x3xf32>, "d" %d: tensor<32x1x3x3xf32>, "a" %a: tensor<8x32xf32>, "b" %b: tensor<32x32xf32>) {
+  %0 = relay.nn.conv2d(%x, %w) : (tensor<1x32x8x8xf32>, tensor<32x32x3x3xf32>) -> tensor<1x32x6x6xf32>
+  %1 = relay.nn.conv2d(%x, %d) {groups = 32} : (tensor<1x32x8x8xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x6x6xf32>
+  %2 = relay.nn.dense(%a, %b) : (tensor<8x32xf32>, tensor<32x32xf32>) -> tensor<8x32xf32>
+  relay.return %0 : tensor<1x32x6x6xf32>, %1 : tensor<1x32x6x6xf32>, %2 : tensor<8x32xf32>
+}
+// CHECK:       relay.func @parameters
+// CHECK-NEXT:    %[[R:.+]] = relay.reshape(%w)
+// CHECK-NEXT:    %[[T:.+]] = relay.transpose(%[[R]])
+// CHECK-NEXT:    relay.nn.contrib_conv2d_pack(%x, %[[T]])
+// CHECK-NEXT:    relay.nn.conv2d(%x, %d)
+// CHECK-NEXT:    relay.nn.dense(%a, %b)
