@@ -109,8 +109,8 @@ def _pack(op: OperatorOp, form: _Form, builder: RelayBuilder) -> None:
 @dataclass(frozen=True)
 class _Form:
     """An operator with packed weights. packed: its name.  lack: the reason why an operator has not this form, "" if it
-    has.  attributes: its attributes, from an operator with weights of a number of rows.  packs_operands: whether weights
-    that are no constants are packed too, in each run.
+    has.  attributes: its attributes, from an operator with weights of a number of rows.  packs_operands: whether
+    weights that are no constants are packed too, in each run.
     """
 
     packed: str
