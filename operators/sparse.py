@@ -118,7 +118,7 @@ def sparse_product(
 
 def _dense_of(data: Array, indices: Array, indptr: Array, columns: int) -> Array:
     """The dense matrix."""
-    height, width = (1, 1, *data.shape[1:], 1)[-2:] if data.ndim == 2 else (1, 1, *data.shape[1:])[-2:]
+    height, width = (*data.shape[1:], 1, 1)[:2]
     blocks = data.reshape(-1, height, width)
     rows = len(indptr) - 1
     result = np.zeros((rows * height, columns), data.dtype)

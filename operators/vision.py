@@ -18,6 +18,7 @@ from . import reduction
 from .definition import Pattern, operator
 from .extents import Extent, known_extent
 from .requirements import require_floats, require_one_of
+from .transform import transpose
 from .windows import Window, each_dimension, layout_axes, paddings, require_known_extents, window_count
 
 Array = Any
@@ -456,14 +457,4 @@ def deformable_conv2d(
 
 def _transposed(data: Tensor, axes: Sequence[int]) -> Tensor:
     """The tensor with its axes in another order; the tensor itself if the order is the same."""
-    if list(axes) == sorted(axes):
-        return data
-
-    def element(*i: PrimExpr) -> PrimExpr:
-        at: list[Any] = [None] * len(axes)
-        for axis, index in zip(axes, i, strict=True):
-            at[axis] = index
-        return data(*at)
-
-    names = [f"ax{d}" for d in range(len(axes))]
-    return compute([data.shape[axis] for axis in axes], element, "T_transpose", "injective", varargs_names=names)
+    return data if list(axes) == sorted(axes) else transpose(data, axes)

@@ -28,16 +28,12 @@ _OPERANDS = {MMA: (13, 14), LDMATRIX: (7,), MMA_FILL: (3,), MMA_STORE: (6,)}
 """The numbers of operands of each builtin."""
 
 _DTYPES = {
-    "float16": ("fp16", "f16", "float16"), "bfloat16": ("bf16", "bfloat16"), "tfloat32": ("tf32",),
-    "float32": ("fp32", "f32", "float32"), "float64": ("fp64", "f64", "float64"), "int4": ("int4", "s4"),
-    "uint4": ("uint4", "u4"), "int8": ("int8", "s8"), "uint8": ("uint8", "u8"), "int32": ("int32", "s32"),
+    "float16": ("f16", "fp16", "float16"), "bfloat16": ("bf16", "bfloat16"), "tfloat32": ("tf32",),
+    "float32": ("f32", "fp32", "float32"), "float64": ("f64", "fp64", "float64"), "int4": ("s4", "int4"),
+    "uint4": ("u4", "uint4"), "int8": ("s8", "int8"), "uint8": ("u8", "uint8"), "int32": ("s32", "int32"),
 }  # fmt: skip
+"""The names of data types, the name in PTX first."""
 _DTYPE_OF = {name: dtype for dtype, names in _DTYPES.items() for name in names}
-_WORD_OF = {
-    "float16": "f16", "bfloat16": "bf16", "tfloat32": "tf32", "float32": "f32", "float64": "f64", "int4": "s4",
-    "uint4": "u4", "int8": "s8", "uint8": "u8", "int32": "s32",
-}  # fmt: skip
-"""The data types of PTX."""
 
 Shape = tuple[int, int, int]
 _SIXTEEN_BITS = ((16, 8, 8), (16, 8, 16))
@@ -118,7 +114,7 @@ class WarpProduct:
     def name(self) -> str:
         """The product as part of the name of a function: `m16n8k16_row_col_f32_f16_f16`."""
         m, n, k = self.shape
-        words = [_WORD_OF[each] for each in (self.sums, self.left, self.right)]
+        words = [_DTYPES[each][0] for each in (self.sums, self.left, self.right)]
         return "_".join((f"m{m}n{n}k{k}", *self.layouts, *words))
 
     @staticmethod
@@ -126,7 +122,7 @@ class WarpProduct:
         """The product of a name, the inverse of `name`."""
         shape, left_layout, right_layout, *words = name.split("_")
         m, n, k = map(int, re.findall(r"\d+", shape))
-        sums, left, right = (next(dtype for dtype, each in _WORD_OF.items() if each == word) for word in words)
+        sums, left, right = (_DTYPE_OF[word] for word in words)
         return WarpProduct((m, n, k), left, right, sums, (left_layout, right_layout))
 
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from .case import Finding
-from .random_tests import RandomTests
+from .random_tests import FAMILY, RandomTests
 from .search import REDUCING_SECONDS, SHRINKING_SECONDS, Batch
 
 BATCH_SECONDS = 20.0
@@ -90,7 +90,7 @@ class Campaign:
             assert self.tests is not None
             batch = self.tests.run(task, seed, end - start)
         with self._lock:
-            self._count(task if task in self.families else "tests", batch, time.monotonic() - start)
+            self._count(task if task in self.families else FAMILY, batch, time.monotonic() - start)
 
     def _count(self, name: str, batch: Batch, seconds: float) -> None:
         total = self.totals.setdefault(name, Total())

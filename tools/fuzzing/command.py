@@ -14,7 +14,7 @@ from ...core.errors import OptionError
 from .campaign import Campaign
 from .case import Finding, load_finding
 from .families import FAMILIES
-from .random_tests import RandomTests, fails_again
+from .random_tests import FAMILY, RandomTests, fails_again
 from .search import replay
 
 FINDINGS = Path("fuzz-findings")
@@ -75,7 +75,7 @@ def _replay_all(corpus: Path) -> list[Finding]:
     failing: list[Finding] = []
     for path in sorted(corpus.glob("*.json")):
         finding = load_finding(path)
-        if finding.family == "tests":
+        if finding.family == FAMILY:
             fails = fails_again(finding)
         else:
             fails = not finding.blob or replay(FAMILIES[finding.family], finding) is not None
@@ -92,6 +92,6 @@ def _print_reproductions(corpus: Path, findings: Sequence[Finding]) -> None:
     for finding in findings:
         path = corpus / finding.name
         how = f"stepwell fuzz --replay {path}.json" if finding.blob else f"{path}.txt"
-        _print(f"{finding.kind}\n    reproduce: {finding.text if finding.family == 'tests' else how}")
+        _print(f"{finding.kind}\n    reproduce: {finding.text if finding.family == FAMILY else how}")
         if finding.reduced:
             _print(f"    program: {path}{finding.suffix}, reduced {path}.reduced{finding.suffix}")

@@ -22,7 +22,9 @@ EXAMPLES = 50
 GRACE = 30
 """Seconds that a process has to end after the budget."""
 _OK, _FAILED, _USAGE_ERROR, _NO_TESTS = 0, 1, 4, 5
-_KIND = "tests: "
+FAMILY = "tests"
+"""The family of the findings."""
+_KIND = f"{FAMILY}: "
 """The beginning of the class of a finding, before the name of the test."""
 
 
@@ -102,4 +104,4 @@ def batch_of(file: str, seed: int, output: str, crashed: bool) -> Batch:
 
 def _finding(test: str, seed: int, output: str) -> Finding:
     command = f"FUZZ_EXAMPLES={EXAMPLES} {shlex.join(_command(seed, test))}"
-    return Finding("tests", f"{_KIND}{test}", command, output[-20_000:], seed)
+    return Finding(FAMILY, f"{_KIND}{test}", command, output[-20_000:], seed)

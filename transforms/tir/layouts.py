@@ -60,6 +60,16 @@ class Layouts:
             total = self.add(total, self.mul(index, stride))
         return total
 
+    def indices_at(self, position: SSAValue, strides: Sequence[Mixed]) -> list[SSAValue]:
+        """The indices of the element at a position, from the strides of a buffer."""
+        indices: list[SSAValue] = []
+        for stride in strides[:-1]:
+            indices.append(self.builder.binary("floordiv", position, stride))
+            position = self.builder.binary("floormod", position, stride)
+        for stride in strides[-1:]:
+            indices.append(position if stride == 1 else self.builder.binary("floordiv", position, stride))
+        return indices
+
     def source_indices(self, op: MatchRegionOp, indices: Sequence[Mixed]) -> list[Mixed]:
         """The indices in the source of a region, in their type; the region may omit leading dimensions of extent 1."""
         missing = len(op.region) - len(indices)

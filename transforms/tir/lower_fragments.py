@@ -200,21 +200,11 @@ class _Fragment:
         before = builder.binary("floormod", self.number, beside)
         line = builder.add(builder.mul(above, tile[0]), row)
         place = builder.add(builder.mul(before, tile[1]), column)
-        return [*_digits(builder, line, _strides(shape[:-1])), place]
+        return [*Layouts(builder).indices_at(line, _strides(shape[:-1])), place]
 
 
 def _strides(shape: Sequence[int]) -> list[Mixed]:
     return [prod(shape[n + 1 :]) for n in range(len(shape))]
-
-
-def _digits(builder: TirBuilder, position: SSAValue, strides: Sequence[Mixed]) -> list[SSAValue]:
-    """The indices of the element at a position, from the strides of a buffer."""
-    digits: list[SSAValue] = []
-    for stride in strides:
-        digits.append(position if stride == 1 else builder.binary("floordiv", position, stride))
-        if stride != 1:
-            position = builder.binary("floormod", position, stride)
-    return digits
 
 
 # Loops
@@ -248,8 +238,8 @@ def _copy(op: CallIntrinOp, builder: TirBuilder, fragment: _Fragment, layout: st
     i, j = _loops(builder, "ij", fragment.type.matrix)
     far, near = (j, i) if layout == COLUMNS else (i, j)
     distance = builder.add(builder.mul(far, op.args[6]), near)
-    strides = Layouts(builder).strides(memory)
-    there = _digits(builder, builder.add(position, distance), strides)
+    layouts = Layouts(builder)
+    there = layouts.indices_at(builder.add(position, distance), layouts.strides(memory))
     here = fragment.indices(builder, i, j)
     if op.intrinsic.data == LOAD:
         builder.store(builder.load(memory, there), fragment.buffer, here)

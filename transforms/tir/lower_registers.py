@@ -69,7 +69,7 @@ def lower_register_operation(op: CallIntrinOp, memories: PointedMemory, *, in_me
 
 @dataclass(frozen=True)
 class _Registers:
-    """The registers of a lane: elements of a buffer from a position on. strides: of the buffer."""
+    """The registers of a lane: elements of a buffer from a position on."""
 
     buffer: SSAValue
     position: SSAValue
@@ -81,13 +81,8 @@ class _Registers:
 
     def indices(self, builder: TirBuilder, offset: SSAValue | int) -> list[SSAValue]:
         """The indices of an element."""
-        strides = Layouts(builder).strides(self.buffer)
-        digits: list[SSAValue] = []
-        rest = builder.add(self.position, offset)
-        for stride in strides[:-1]:
-            digits.append(builder.binary("floordiv", rest, stride))
-            rest = builder.binary("floormod", rest, stride)
-        return [*digits, rest]
+        layouts = Layouts(builder)
+        return layouts.indices_at(builder.add(self.position, offset), layouts.strides(self.buffer))
 
 
 class _Lowering:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,15 +42,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _add_compile(parser: argparse.ArgumentParser) -> None:
+def _add_model(parser: argparse.ArgumentParser) -> Callable[..., object]:
+    """Adds the arguments of a model; returns the method that adds others."""
     add = parser.add_argument
     add("FILE", help="the file of the model")
-    add("--target", default="llvm", help="what to compile for: 'llvm -mcpu=...', cuda")
-    add("-o", "--output", default="module.tar", help="the package: a file that ends in .tar, or a folder")
     add("--model-format", choices=get_frontend_names(), help="by default that of the file's suffix")
     add("--input-shapes", type=parse_shape_string, metavar='"NAME:[1,3,224,224]"', help="shapes of inputs")
-    add("-O", "--opt-level", type=int, choices=range(5), default=3, help="the level of optimization")
     add("--desired-layout", choices=list(LAYOUTS), help="the layout of convolutions")
+    return add
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    add = _add_model(parser)
+    add("--target", default="llvm", help="what to compile for: 'llvm -mcpu=...', cuda")
+    add("-o", "--output", default="module.tar", help="the package: a file that ends in .tar, or a folder")
+    add("-O", "--opt-level", type=int, choices=range(5), default=3, help="the level of optimization")
     add("--tuning-records", metavar="RECORDS", help="a file that tune wrote, without an effect")
     add("--dump-code", default="", metavar="CODE", help="relay, ll or asm, separated by commas")
     add("--disabled-pass", default="", metavar="PASSES", help="names of passes, separated by commas")
@@ -60,13 +66,9 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tune(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("FILE", help="the file of the model")
+    add = _add_model(parser)
     add("-o", "--output", required=True, metavar="RECORDS", help="the file of the records")
     add("--target", default="llvm", help="what to measure on: 'llvm -mcpu=...', cuda")
-    add("--model-format", choices=get_frontend_names(), help="by default that of the file's suffix")
-    add("--input-shapes", type=parse_shape_string, metavar='"NAME:[1,3,224,224]"', help="shapes of inputs")
-    add("--desired-layout", choices=list(LAYOUTS), help="the layout of convolutions")
     add("--tuning-records", metavar="RECORDS", help="a file of records that precede the new ones")
     add("--enable-autoscheduler", action="store_true", help="write records of the auto-scheduler")
     add("--trials", type=int, default=1000, help="0 for no measurements: kernels have one configuration")
