@@ -58,6 +58,22 @@ def test_kernels_use_the_functions_of_cuda() -> None:
     assert f"{scope}store_matrix_sync(&C[ty * 16 * 32 + j * 16], Cf[j], 32, {scope}mem_row_major);" in text
 
 
+@pytest.mark.parametrize("target", ["python", "cuda-emulated"])
+def test_memory_may_have_a_last_dimension_of_one_element(target: str) -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((256, 1), "float32")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        F = T.alloc_buffer((16, 16), scope="wmma.accumulator")
+        for tx in T.thread_binding(32, thread="threadIdx.x"):
+            T.tvm_fill_fragment(F.data, 16, 16, 16, 0, 1.0)
+            T.tvm_store_matrix_sync(F.data, 16, 16, 16, 0, T.address_of(A[0, 0]), 16, "row_major")
+"""
+    a = np.zeros((256, 1), np.float32)
+    build(parse_tvmscript(text), target=target)(a)
+    np.testing.assert_array_equal(a, 1)
+
+
 SINGLE = """
 @T.prim_func
 def main(A: T.Buffer((16, 16), "float32")):
