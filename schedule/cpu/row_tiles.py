@@ -14,7 +14,7 @@ def row_tiles(cpu: CpuModel, sch: Schedule, function: str) -> tuple[tuple[str, .
     n = 1
     first = next(k for k, b in enumerate(blocks) if k and b.init is not None)
     *producers, last = (handle_of(sch, function, block) for block in blocks)
-    tile, _ = sch.split(sch.get_loops(last)[n], [None, 16])
+    tile, _ = sch.split(sch.get_loops(last)[n], [None, 32])
     norm = producers[-1]
     for k, p in reversed(list(enumerate(producers))):
         if p is norm or k < first:

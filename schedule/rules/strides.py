@@ -113,7 +113,7 @@ def _axes_of_loops(kernel: Kernel) -> list[int | None]:
     )
     plain = all(loop.mixed_bounds[0] == 0 and loop.mixed_bounds[2] == 1 for loop in kernel.loops)
     decline_unless(plain and all(axis.low == 0 for axis in block.axes), "a loop does not begin at 0, or has a step")
-    decline_unless(block.predicate is None, "it has a predicate")
+    decline_unless(block.predicate is None or shared, "it has a predicate")
     return axes
 
 
