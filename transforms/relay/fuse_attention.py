@@ -1,0 +1,199 @@
+"""The pass `relay-fuse-attention`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from string import ascii_lowercase
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.dtypes import parse_dtype
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...operators import Pattern
+from ...operators.relay import OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
+from .graphs import erase, erase_unused, graphs_of, operator_at, replace
+from .outline import Outliner, erase_unused_scalars
+
+_remarks = PassRemarks("relay-fuse-attention")
+
+_PRODUCTS = ("nn.batch_matmul", "einsum")
+_DTYPES = ("float32", "float64")
+_MOST_OPERATORS = 16
+"""The greatest number of operators between the two products."""
+
+
+@dataclass(frozen=True)
+class RelayFuseAttentionPass(ModulePass):
+    """Outlines attention into one function: a product of queries and keys, the softmax of its rows, and the product of
+    these weights and values.
+
+    Operators on elements of the scores, as scales and masks, are in the function too. The products have the batch
+    dimensions of the softmax: reshapes between them are dropped. The default schedule for processors computes tiles of
+    rows (rule `row tiles`), so that no tensor holds all scores.
+
+    least_bytes: the size of the scores up to which the operators stay as they are: their kernels are as fast if a cache
+    holds the scores.
+
+    Before
+        %s = relay.nn.batch_matmul(%q, %k) : (tensor<4x512x64xf32>, tensor<4x512x64xf32>) -> tensor<4x512x512xf32>
+        %w = relay.nn.softmax(%s) {axis = 2} : (tensor<4x512x512xf32>) -> tensor<4x512x512xf32>
+        %y = relay.nn.batch_matmul(%w, %v) {transpose_b = false}
+            : (tensor<4x512x512xf32>, tensor<4x512x64xf32>) -> tensor<4x512x64xf32>
+
+    After
+        relay.func primitive @attention("p0" %p0: tensor<4x512x64xf32>, "p1" %p1: ..., "p2" %p2: ...) {
+          %s = relay.nn.batch_matmul(%p0, %p1) ...
+          ...
+        }
+        %y = relay.call @attention(%q, %k, %v) : (...) -> tensor<4x512x64xf32>
+
+    Must hold before: libraries have their operators (`relay-partition`).
+
+    Gone after: nothing.
+    """
+
+    name = "relay-fuse-attention"
+
+    least_bytes: int = 0
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        outliner = Outliner(op)
+        for func in graphs_of(op):
+            for first in list(find_ops(func, OperatorOp)):
+                attention = _attention_from(first)
+                if attention is None:
+                    continue
+                bytes = attention.scores_bytes()
+                if bytes <= self.least_bytes:
+                    size = f"{bytes} bytes" if bytes else "a dynamic size"
+                    _remarks.missed(first, lambda n=size: f"scores of {n}, expected more than {self.least_bytes} bytes")
+                    continue
+                group = attention.with_common_batch()
+                _remarks.applied(group[-1], lambda n=len(group): f"one kernel computes the {n} operators of an attention")
+                outliner.outline(group, func, "attention", primitive=True)
+            erase_unused_scalars(func)
+
+
+@dataclass(frozen=True)
+class _Attention:
+    """The operators of an attention.
+
+    first, second: the products.  between: the operators on scores between them, in the order of the block, without
+    reshapes.  reshapes: the reshapes of the scores after the first product, and before the second one.
+    """
+
+    first: OperatorOp
+    second: OperatorOp
+    between: Sequence[OperatorOp]
+    reshapes: Sequence[OperatorOp]
+
+    def scores_bytes(self) -> int:
+        """The size of the scores, 0 for a dynamic size."""
+        scores = self.first.outputs[0]
+        sizes = [size if isinstance(size, int) else 0 for size in shape_of(scores)]
+        return prod(sizes) * parse_dtype(dtype_of_tensor(scores)).bytes
+
+    def with_common_batch(self) -> list[OperatorOp]:
+        """The operators of the attention, with products that have the batch dimensions of the softmax instead of
+        products beside reshapes of scores."""
+        first, second = self.first, self.second
+        for reshape in self.reshapes:
+            if reshape.args[0] is first.outputs[0]:
+                product = _product_of_batch(first, shape_of(reshape.outputs[0])[:-2])
+                replace(reshape, [product])
+                erase(first)
+                first = _owner(product)
+            else:
+                product = _product_of_batch(second, shape_of(reshape.args[0])[:-2], reshape.args[0])
+                builder = _builder_before(second)
+                replace(second, [builder.operator("reshape", product, newshape=list(shape_of(second.outputs[0])))])
+                erase_unused(reshape.outputs[0])
+                second = _owner(product)
+        return [first, *self.between, second]
+
+
+def _attention_from(first: OperatorOp) -> _Attention | None:
+    """The attention whose first product is an operator; None if the operator is not part of an attention."""
+    if first.operator.name not in _PRODUCTS or dtype_of_tensor(first.outputs[0]) not in _DTYPES:
+        return None
+    found, reshapes, seconds = dict[OperatorOp, None](), list[OperatorOp](), dict[Operation, None]()
+    todo = [first]
+    while todo:
+        value = todo.pop().outputs[0]
+        for user in [use.operation for use in value.uses]:
+            if not isinstance(user, OperatorOp) or user.parent is not first.parent or len(user.outputs) != 1:
+                return None
+            if user.operator.name in _PRODUCTS and value is user.args[0] and value is not user.args[1]:
+                seconds[user] = None
+            elif user.operator.name == "reshape" and user not in reshapes:
+                reshapes.append(user)
+                todo.append(user)
+            elif user not in found:
+                found[user] = None
+                todo.append(user)
+        if len(found) > _MOST_OPERATORS:
+            return None
+    between = sorted(found, key=list(first.parent.ops).index) if first.parent is not None else []
+    softmax = [node for node in between if node.operator.name == "nn.softmax"]
+    if len(seconds) != 1 or len(softmax) != 1:
+        return None
+    (second,) = seconds
+    assert isinstance(second, OperatorOp)
+    shape = shape_of(softmax[0].outputs[0])
+    if softmax[0].attribute_value("axis") not in (-1, len(shape) - 1):
+        return None
+    are_scores = all(
+        (node is softmax[0] or node.operator.pattern <= Pattern.BROADCAST) and shape_of(node.outputs[0]) == shape
+        for node in between
+    )
+    are_batches = all(_splits_batch(reshape, first, second, shape) for reshape in reshapes)
+    return _Attention(first, second, between, reshapes) if are_scores and are_batches else None
+
+
+def _splits_batch(reshape: OperatorOp, first: OperatorOp, second: OperatorOp, shape: Sequence[Size]) -> bool:
+    """Whether a reshape is between a product with one batch dimension and scores with several ones, where all operands
+    of the product have this batch. shape: of the scores."""
+    before, after = reshape.args[0], reshape.outputs[0]
+    product, merged, split = (first, before, after) if before is first.outputs[0] else (second, after, before)
+    if merged not in (first.outputs[0], second.args[0]) or product.operator.name != "nn.batch_matmul":
+        return False
+    sizes = [shape_of(value) for value in (merged, *product.args)]
+    is_split = shape_of(split) == tuple(shape) and sizes[0][1:] == tuple(shape[-2:])
+    return is_split and len({size[0] for size in sizes}) == 1 and not product.attribute_value("out_dtype")
+
+
+def _product_of_batch(product: OperatorOp, batch: Sequence[Size], left: SSAValue | None = None) -> OpResult:
+    """The product of batches of matrices, with several batch dimensions, for `nn.batch_matmul`. left: its first operand,
+    by default that of the product, with these dimensions."""
+    builder = _builder_before(product)
+    letters = ascii_lowercase[: len(batch)]
+    a, b = product.args
+    x = "zx" if product.attribute_value("transpose_a") else "xz"
+    y = "yz" if product.attribute_value("transpose_b") else "zy"
+    operands = [_split_batch(a, batch, builder) if left is None else left, _split_batch(b, batch, builder)]
+    return builder.operator("einsum", *operands, equation=f"{letters}{x},{letters}{y}->{letters}xy")
+
+
+def _split_batch(value: SSAValue, batch: Sequence[Size], builder: RelayBuilder) -> SSAValue:
+    """A batch of matrices with several batch dimensions: the operand of the reshape that merged them, or a reshape."""
+    shape = (*batch, *shape_of(value)[-2:])
+    merging = operator_at(value, "reshape")
+    if merging is not None and shape_of(merging.args[0]) == shape:
+        return merging.args[0]
+    return builder.operator("reshape", value, newshape=list(shape))
+
+
+def _builder_before(op: OperatorOp) -> RelayBuilder:
+    return RelayBuilder(InsertPoint.before(op), location=op.location)
+
+
+def _owner(value: OpResult) -> OperatorOp:
+    assert isinstance(value.owner, OperatorOp)
+    return value.owner
