@@ -9,7 +9,7 @@ from string import ascii_lowercase
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -106,17 +106,11 @@ class _Attention:
         first, second = self.first, self.second
         for reshape in self.reshapes:
             if reshape.args[0] is first.outputs[0]:
-                product = _product_of_batch(first, shape_of(reshape.outputs[0])[:-2])
-                replace(reshape, [product])
-                erase(first)
-                first = _owner(product)
+                first = _replace_product(first, reshape)
             else:
-                product = _product_of_batch(second, shape_of(reshape.args[0])[:-2], reshape.args[0])
-                builder = _builder_before(second)
-                replace(second, [builder.operator("reshape", product, newshape=list(shape_of(second.outputs[0])))])
-                erase_unused(reshape.outputs[0])
-                second = _owner(product)
-        return [first, *self.between, second]
+                second = _replace_product(second, reshape)
+        group = [first, *self.between, second]
+        return [*_reshapes_for(group, [*first.args, second.args[1]]), *group]
 
 
 def _attention_from(first: OperatorOp) -> _Attention | None:
@@ -157,6 +151,17 @@ def _attention_from(first: OperatorOp) -> _Attention | None:
     return _Attention(first, second, between, reshapes) if are_scores and are_batches else None
 
 
+def _reshapes_for(group: Sequence[OperatorOp], operands: Sequence[SSAValue]) -> list[OperatorOp]:
+    """The reshapes that compute operands for a group of operators alone. Transpositions are kernels of their own: the
+    rows of a transposed factor are far from each other, and displace each other from caches."""
+    reshapes = dict[OperatorOp, None]()
+    for value in operands:
+        reshape = operator_at(value, "reshape")
+        if reshape is not None and all(use.operation in group for use in value.uses):
+            reshapes[reshape] = None
+    return list(reshapes)
+
+
 def _splits_batch(reshape: OperatorOp, first: OperatorOp, second: OperatorOp, shape: Sequence[Size]) -> bool:
     """Whether a reshape is between a product with one batch dimension and scores with several ones, where all operands
     of the product have this batch. shape: of the scores."""
@@ -169,16 +174,29 @@ def _splits_batch(reshape: OperatorOp, first: OperatorOp, second: OperatorOp, sh
     return is_split and len({size[0] for size in sizes}) == 1 and not product.attribute_value("out_dtype")
 
 
-def _product_of_batch(product: OperatorOp, batch: Sequence[Size], left: SSAValue | None = None) -> OpResult:
-    """The product of batches of matrices, with several batch dimensions, for `nn.batch_matmul`. left: its first operand,
-    by default that of the product, with these dimensions."""
-    builder = _builder_before(product)
+def _replace_product(product: OperatorOp, reshape: OperatorOp) -> OperatorOp:
+    """Replaces `nn.batch_matmul` and the reshape of its scores, its result or its first operand, by a product with the
+    batch dimensions of the scores, which it returns."""
+    builder = RelayBuilder(InsertPoint.before(product), location=product.location)
+    are_results = reshape.args[0] is product.outputs[0]
+    batch = shape_of(reshape.outputs[0] if are_results else reshape.args[0])[:-2]
+    operands = list(product.args)
+    a = _split_batch(operands[0], batch, builder) if are_results else reshape.args[0]
+    b = _split_batch(operands[1], batch, builder)
     letters = ascii_lowercase[: len(batch)]
-    a, b = product.args
     x = "zx" if product.attribute_value("transpose_a") else "xz"
     y = "yz" if product.attribute_value("transpose_b") else "zy"
-    operands = [_split_batch(a, batch, builder) if left is None else left, _split_batch(b, batch, builder)]
-    return builder.operator("einsum", *operands, equation=f"{letters}{x},{letters}{y}->{letters}xy")
+    new = builder.operator("einsum", a, b, equation=f"{letters}{x},{letters}{y}->{letters}xy")
+    if are_results:
+        replace(reshape, [new])
+        erase(product)
+    else:
+        replace(product, [builder.operator("reshape", new, newshape=list(shape_of(product.outputs[0])))])
+    for operand in operands:
+        if isinstance(operand.owner, OperatorOp) and operand.owner.parent is not None:
+            erase_unused(operand)
+    assert isinstance(new.owner, OperatorOp)
+    return new.owner
 
 
 def _split_batch(value: SSAValue, batch: Sequence[Size], builder: RelayBuilder) -> SSAValue:
@@ -188,12 +206,3 @@ def _split_batch(value: SSAValue, batch: Sequence[Size], builder: RelayBuilder) 
     if merging is not None and shape_of(merging.args[0]) == shape:
         return merging.args[0]
     return builder.operator("reshape", value, newshape=list(shape))
-
-
-def _builder_before(op: OperatorOp) -> RelayBuilder:
-    return RelayBuilder(InsertPoint.before(op), location=op.location)
-
-
-def _owner(value: OpResult) -> OperatorOp:
-    assert isinstance(value.owner, OperatorOp)
-    return value.owner
