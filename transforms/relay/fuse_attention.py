@@ -34,7 +34,7 @@ class RelayFuseAttentionPass(ModulePass):
     """Outlines attention into one function: a product of queries and keys, the softmax of its rows, and the product of
     these weights and values.
 
-    Operators on elements of the scores, as scales and masks, are in the function too. The products have the batch
+    Operators on elements and on rows of the scores, as scales and masks, are in the function too. The products have the batch
     dimensions of the softmax: reshapes between them are dropped. The default schedule for processors computes tiles of
     rows (rule `row tiles`), so that no tensor holds all scores.
 
@@ -143,8 +143,11 @@ def _attention_from(first: OperatorOp) -> _Attention | None:
     shape = shape_of(softmax[0].outputs[0])
     if softmax[0].attribute_value("axis") not in (-1, len(shape) - 1):
         return None
+    rows = (*shape[:-1], 1)
     are_scores = all(
-        (node is softmax[0] or node.operator.pattern <= Pattern.BROADCAST) and shape_of(node.outputs[0]) == shape
+        node is softmax[0]
+        or (node.operator.pattern <= Pattern.BROADCAST and shape_of(node.outputs[0]) in (shape, rows))
+        or (node.operator.pattern == Pattern.COMM_REDUCE and shape_of(node.outputs[0]) == rows)
         for node in between
     )
     are_batches = all(_splits_batch(reshape, first, second, shape) for reshape in reshapes)
