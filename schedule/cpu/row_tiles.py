@@ -7,9 +7,10 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ...analysis.scopes import reads_of, writes_of
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
-from ...dialects.tir import AllocBufferOp, BlockOp
+from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import BlockRV
@@ -27,20 +28,30 @@ SHARE = 4
 
 
 def row_tiles(cpu: CpuModel, sch: Schedule, function: str) -> tuple[tuple[str, ...], str]:
-    """Moves a chain of blocks from a product to another product of the same rows into a loop over tiles of these rows,
-    so that the intermediate results of a tile stay in the L2 cache. After the first product, the blocks that compute
-    rows from rows, from a reduction on, are in one loop over the rows of a tile.
+    """Moves a chain of blocks from a product to another product of the same rows, with a reduction of rows between them,
+    into a loop over tiles of these rows, so that the intermediate results of a tile stay in the L2 cache. The blocks
+    from the reduction on that compute rows from rows are in one loop over the rows of a tile.
 
-    Returns the names of the other blocks, and the schedule in words. Declines: functions whose first and last blocks
-    are no products of the same rows; intermediate results of dynamic size, and those that the L2 cache holds as a whole.
+    Returns the names of the other blocks of the chain, and the schedule in words. Declines: functions without such a
+    chain; intermediate results of dynamic size, and those that the L2 cache holds as a whole.
     """
-    blocks = list(find_ops(sch.mod.function_ops[function], BlockOp))
-    handles = [handle_of(sch, function, block) for block in blocks]
-    nests = [Nest(cpu, sch, Kernel(handle, block)) for handle, block in zip(handles, blocks, strict=True)]
-    axis = min(leading_axes(block, blocks[-1]) for block in blocks) - 1
+    blocks = _blocks(sch, function)
+    decline_unless(len(_chain(blocks)) > 1 and blocks[-1].init is not None, "its last block adds no results of others")
+    for block in blocks:
+        if _is_copy(block):
+            sch.compute_inline(handle_of(sch, function, block))
+    blocks = _blocks(sch, function)
+    chain = _chain(blocks)
+    decline_unless(chain[-1] is blocks[-1], "its last block adds no results of others")
+    handles = [handle_of(sch, function, block) for block in chain]
+    nests = [Nest(cpu, sch, Kernel(handle, block)) for handle, block in zip(handles, chain, strict=True)]
+    axis = min(leading_axes(block, chain[-1]) for block in chain) - 1
     are_rows = [row_limit(nest) > axis for nest in nests]
     decline_unless(axis >= 0 and not are_rows[0] and not are_rows[-1], "no products of the same rows begin and end it")
-    height = _height(cpu, [result_of(block) for block in blocks[:-1]], axis)
+    first = next((n for n, block in enumerate(chain) if are_rows[n] and block.init is not None), None)
+    decline_unless(first is not None, "no reduction of rows is between its products")
+    assert first is not None
+    height = _height(cpu, [result_of(block) for block in chain[:-1]], axis)
 
     for nest in (nests[0], nests[-1]):
         if factor_to_transpose(nest) is not None:
@@ -49,11 +60,32 @@ def row_tiles(cpu: CpuModel, sch: Schedule, function: str) -> tuple[tuple[str, .
     tile, _ = sch.split(sch.get_loops(last)[axis], [None, height])
     sch.compute_at(producers[-1], tile)
     row = sch.get_loops(producers[-1])[axis + 1]
-    first = next((n for n, block in enumerate(blocks) if are_rows[n] and block.init is not None), len(blocks))
     for n in reversed(range(len(producers) - 1)):
-        sch.compute_at(producers[n], row if n >= first and are_rows[n] and are_rows[len(producers) - 1] else tile)
-    names = tuple(block.block_name.data for block in blocks[:-1])
-    return names, f"tiles of {height} rows along {blocks[-1].axes[axis].name}"
+        is_in_row = n >= first and are_rows[n] and are_rows[len(producers) - 1]
+        sch.compute_at(producers[n], row if is_in_row else tile)
+    names = tuple(block.block_name.data for block in chain[:-1])
+    return names, f"tiles of {height} rows along {chain[-1].axes[axis].name}"
+
+
+def _blocks(sch: Schedule, function: str) -> list[BlockOp]:
+    return list(find_ops(sch.mod.function_ops[function], BlockOp))
+
+
+def _chain(blocks: Sequence[BlockOp]) -> list[BlockOp]:
+    """The first reduction, and the blocks that read its results, directly or by way of other blocks."""
+    chain, results = list[BlockOp](), set[SSAValue]()
+    for block in blocks:
+        if results & set(reads_of(block)) or (not chain and block.init is not None):
+            chain.append(block)
+            results.update(writes_of(block))
+    return chain
+
+
+def _is_copy(block: BlockOp) -> bool:
+    """Whether a block copies elements of a buffer to an intermediate buffer."""
+    stores = list(find_ops(block, StoreOp))
+    copies = all(isinstance(store.value.owner, LoadOp) for store in stores)
+    return len(stores) == 1 and copies and isinstance(result_of(block).owner, AllocBufferOp)
 
 
 def _height(cpu: CpuModel, intermediate: Sequence[SSAValue], axis: int) -> int:
