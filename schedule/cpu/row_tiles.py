@@ -33,7 +33,7 @@ def row_tiles(cpu: CpuModel, sch: Schedule, function: str) -> tuple[tuple[str, .
     from the reduction on that compute rows from rows are in one loop over the rows of a tile.
 
     Returns the names of the other blocks of the chain, and the schedule in words. Declines: functions without such a
-    chain; intermediate results of dynamic size, and those that the L2 cache holds as a whole.
+    chain; rows of dynamic number or size; intermediate results that the L2 cache holds as a whole.
     """
     blocks = _blocks(sch, function)
     decline_unless(len(_chain(blocks)) > 1 and blocks[-1].init is not None, "its last block adds no results of others")
@@ -92,9 +92,9 @@ def _height(cpu: CpuModel, intermediate: Sequence[SSAValue], axis: int) -> int:
     """The number of rows of a tile. axis: the axis of the rows.  Raises DeclineError as `row_tiles`."""
     decline_unless(all(isinstance(buffer.owner, AllocBufferOp) for buffer in intermediate), "it has several results")
     shapes = [memref_type(buffer).get_shape() for buffer in intermediate]
-    decline_unless(all(size > 0 for shape in shapes for size in shape), "a size is dynamic")
-    bytes = [prod(shape) * element_bytes(buffer) for shape, buffer in zip(shapes, intermediate, strict=True)]
-    decline_unless(max(bytes) > cpu.l2_bytes, "the L2 cache holds its intermediate results")
+    decline_unless(all(size > 0 for shape in shapes for size in shape[axis:]), "a size of its rows is dynamic")
+    row = max(prod(shape[axis + 1 :]) * element_bytes(of) for shape, of in zip(shapes, intermediate, strict=True))
     rows = shapes[0][axis]
-    row = 2 * max(bytes) // prod(shapes[0][: axis + 1])
-    return HIGHEST * -(-parts(rows, min(max(cpu.l2_bytes // SHARE // row, HIGHEST), MOST_ROWS)) // HIGHEST)
+    total = row * rows * prod(size for size in shapes[0][:axis] if size > 0)
+    decline_unless(total > cpu.l2_bytes, "the L2 cache holds its intermediate results")
+    return HIGHEST * -(-parts(rows, min(max(cpu.l2_bytes // SHARE // (2 * row), HIGHEST), MOST_ROWS)) // HIGHEST)

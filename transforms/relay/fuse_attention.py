@@ -39,7 +39,7 @@ class RelayFuseAttentionPass(ModulePass):
     rows (rule `row tiles`), so that no tensor holds all scores.
 
     least_bytes: the size of the scores up to which the operators stay as they are: their kernels are as fast if a cache
-    holds the scores.
+    holds the scores. A dynamic size counts as 1.
 
     Before
         %s = relay.nn.batch_matmul(%q, %k) : (tensor<4x512x64xf32>, tensor<4x512x64xf32>) -> tensor<4x512x512xf32>
@@ -72,8 +72,7 @@ class RelayFuseAttentionPass(ModulePass):
                     continue
                 bytes = attention.scores_bytes()
                 if bytes <= self.least_bytes:
-                    size = f"{bytes} bytes" if bytes else "a dynamic size"
-                    _remarks.missed(first, lambda n=size: f"scores of {n}, expected more than {self.least_bytes} bytes")
+                    _remarks.missed(first, lambda n=bytes: f"{n} bytes of scores, expected more than {self.least_bytes}")
                     continue
                 group = attention.with_common_batch()
                 _remarks.applied(group[-1], lambda n=len(group): f"one kernel computes the {n} operators of an attention")
@@ -95,9 +94,9 @@ class _Attention:
     reshapes: Sequence[OperatorOp]
 
     def scores_bytes(self) -> int:
-        """The size of the scores, 0 for a dynamic size."""
-        scores = self.first.outputs[0]
-        sizes = [size if isinstance(size, int) else 0 for size in shape_of(scores)]
+        """The size of the scores; a dynamic size counts as 1."""
+        scores = self.between[0].outputs[0]
+        sizes = [size for size in shape_of(scores) if isinstance(size, int)]
         return prod(sizes) * parse_dtype(dtype_of_tensor(scores)).bytes
 
     def with_common_batch(self) -> list[OperatorOp]:
@@ -174,7 +173,8 @@ def _splits_batch(reshape: OperatorOp, first: OperatorOp, second: OperatorOp, sh
         return False
     sizes = [shape_of(value) for value in (merged, *product.args)]
     is_split = shape_of(split) == tuple(shape) and sizes[0][1:] == tuple(shape[-2:])
-    return is_split and len({size[0] for size in sizes}) == 1 and not product.attribute_value("out_dtype")
+    is_known = sum(not isinstance(size, int) for size in shape) <= 1
+    return is_split and is_known and len({size[0] for size in sizes}) == 1 and not product.attribute_value("out_dtype")
 
 
 def _replace_product(product: OperatorOp, reshape: OperatorOp) -> OperatorOp:
@@ -194,7 +194,7 @@ def _replace_product(product: OperatorOp, reshape: OperatorOp) -> OperatorOp:
         replace(reshape, [new])
         erase(product)
     else:
-        replace(product, [builder.operator("reshape", new, newshape=list(shape_of(product.outputs[0])))])
+        replace(product, [_reshape(builder, new, shape_of(product.outputs[0]))])
     for operand in operands:
         if isinstance(operand.owner, OperatorOp) and operand.owner.parent is not None:
             erase_unused(operand)
@@ -208,4 +208,9 @@ def _split_batch(value: SSAValue, batch: Sequence[Size], builder: RelayBuilder) 
     merging = operator_at(value, "reshape")
     if merging is not None and shape_of(merging.args[0]) == shape:
         return merging.args[0]
-    return builder.operator("reshape", value, newshape=list(shape))
+    return _reshape(builder, value, shape)
+
+
+def _reshape(builder: RelayBuilder, value: SSAValue, shape: Sequence[Size]) -> SSAValue:
+    """A reshape to a shape with at most one dynamic size."""
+    return builder.operator("reshape", value, newshape=[size if isinstance(size, int) else -1 for size in shape])
