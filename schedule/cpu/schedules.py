@@ -52,7 +52,7 @@ RULES: Mapping[str, Rule] = {
     "elementwise": elementwise,
 }
 """The rules for one block by name, in the order in which they are tried. Before, `NAMED_RULES` schedule
-several blocks, or `rows` and `PREPARATIONS` prepare them; afterwards, `threads` shares their loops."""
+several blocks, or `row tiles`, `rows` and `PREPARATIONS` prepare them; afterwards, `threads` shares their loops."""
 
 NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
     "conv2d_winograd": ("winograd", winograd),
