@@ -13,7 +13,6 @@ from ...core.walking import find_ops
 from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from ...dialects.tir.base import memref_type
 from .. import Schedule
-from ..handles import BlockRV
 from ..rules.kernel import Kernel, element_bytes, handle_of, result_of
 from ..rules.results import decline_unless
 from .contraction import factor_to_transpose, transposed_factor
@@ -28,9 +27,9 @@ SHARE = 4
 
 
 def row_tiles(cpu: CpuModel, sch: Schedule, function: str) -> tuple[tuple[str, ...], str]:
-    """Moves a chain of blocks from a product to another product of the same rows, with a reduction of rows between them,
-    into a loop over tiles of these rows, so that the intermediate results of a tile stay in the L2 cache. The blocks
-    from the reduction on that compute rows from rows are in one loop over the rows of a tile.
+    """Moves a chain of blocks from a product to another product of the same rows, with a reduction of rows between
+    them, into a loop over tiles of these rows, so that the intermediate results of a tile stay in the L2 cache. The
+    blocks from the reduction on that compute rows from rows are in one loop over the rows of a tile.
 
     Returns the names of the other blocks of the chain, and the schedule in words. Declines: functions without such a
     chain; rows of dynamic number or size; intermediate results that the L2 cache holds as a whole.
@@ -40,31 +39,33 @@ def row_tiles(cpu: CpuModel, sch: Schedule, function: str) -> tuple[tuple[str, .
     for block in blocks:
         if _is_copy(block):
             sch.compute_inline(handle_of(sch, function, block))
-    blocks = _blocks(sch, function)
-    chain = _chain(blocks)
-    decline_unless(chain[-1] is blocks[-1], "its last block adds no results of others")
-    handles = [handle_of(sch, function, block) for block in chain]
-    nests = [Nest(cpu, sch, Kernel(handle, block)) for handle, block in zip(handles, chain, strict=True)]
+    chain = _chain(_blocks(sch, function))
+    nests = [Nest(cpu, sch, Kernel(handle_of(sch, function, block), block)) for block in chain]
     axis = min(leading_axes(block, chain[-1]) for block in chain) - 1
-    are_rows = [row_limit(nest) > axis for nest in nests]
-    decline_unless(axis >= 0 and not are_rows[0] and not are_rows[-1], "no products of the same rows begin and end it")
-    first = next((n for n, block in enumerate(chain) if are_rows[n] and block.init is not None), None)
-    decline_unless(first is not None, "no reduction of rows is between its products")
-    assert first is not None
+    first = _first_of_rows(nests, axis)
     height = _height(cpu, [result_of(block) for block in chain[:-1]], axis)
 
     for nest in (nests[0], nests[-1]):
         if factor_to_transpose(nest) is not None:
             transposed_factor(nest)
-    *producers, last = handles
+    *producers, last = (nest.rv for nest in nests)
     tile, _ = sch.split(sch.get_loops(last)[axis], [None, height])
     sch.compute_at(producers[-1], tile)
     row = sch.get_loops(producers[-1])[axis + 1]
     for n in reversed(range(len(producers) - 1)):
-        is_in_row = n >= first and are_rows[n] and are_rows[len(producers) - 1]
-        sch.compute_at(producers[n], row if is_in_row else tile)
+        sch.compute_at(producers[n], tile if n < first else row)
     names = tuple(block.block_name.data for block in chain[:-1])
     return names, f"tiles of {height} rows along {chain[-1].axes[axis].name}"
+
+
+def _first_of_rows(nests: Sequence[Nest], axis: int) -> int:
+    """The index of the first reduction of rows in a chain, from which on all blocks but the last compute rows from
+    rows. axis: the axis of the rows.  Raises DeclineError as `row_tiles`."""
+    are_rows = [row_limit(nest) > axis for nest in nests]
+    decline_unless(axis >= 0 and not are_rows[0] and not are_rows[-1], "no products of the same rows begin and end it")
+    found = [n for n, nest in enumerate(nests) if are_rows[n] and nest.kernel.init is not None]
+    decline_unless(found and all(are_rows[found[0] : -1]), "no reduction of rows is between its products")
+    return found[0]
 
 
 def _blocks(sch: Schedule, function: str) -> list[BlockOp]:

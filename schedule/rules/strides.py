@@ -88,9 +88,9 @@ def strides_of(kernel: Kernel) -> Strides:
 
 
 def _axes_of_loops(kernel: Kernel) -> list[int | None]:
-    """The index of the axis that each loop runs over: the axis is the variable of the loop, or its sum with multiples of
-    loops that are around other blocks as well. None for loops over tiles of such axes, and for loops of one iteration,
-    around other blocks as well. Raises DeclineError unless the axes are the loops, in their order."""
+    """The index of the axis that each loop runs over: the axis is the variable of the loop, or its sum with multiples
+    of loops that are around other blocks as well. None for loops over tiles of such axes, and for loops of one
+    iteration, around other blocks as well. Raises DeclineError unless the axes are the loops, in their order."""
     block, shared = kernel.block, shared_loops(kernel)
     axes: list[int | None] = [None] * len(kernel.loops)
     tiles = set[int]()

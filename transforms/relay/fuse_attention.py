@@ -9,7 +9,7 @@ from string import ascii_lowercase
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -17,7 +17,7 @@ from ...core.dtypes import parse_dtype
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...operators import Pattern
-from ...operators.relay import OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
+from ...operators.relay import FuncOp, OperatorOp, RelayBuilder, Size, dtype_of_tensor, shape_of
 from .graphs import erase, erase_unused, graphs_of, operator_at, replace
 from .outline import Outliner, erase_unused_scalars
 
@@ -34,9 +34,9 @@ class RelayFuseAttentionPass(ModulePass):
     """Outlines attention into one function: a product of queries and keys, the softmax of its rows, and the product of
     these weights and values.
 
-    Operators on elements and on rows of the scores, as scales and masks, are in the function too. The products have the batch
-    dimensions of the softmax: reshapes between them are dropped. The default schedule for processors computes tiles of
-    rows (rule `row tiles`), so that no tensor holds all scores.
+    Operators on elements and on rows of the scores, as scales and masks, are in the function too. The products have the
+    batch dimensions of the softmax: reshapes between them are dropped. The default schedule for processors computes
+    tiles of rows (rule `row tiles`), so that no tensor holds all scores.
 
     least_bytes: the size of the scores up to which the operators stay as they are: their kernels are as fast if a cache
     holds the scores. A dynamic size counts as 1.
@@ -68,16 +68,19 @@ class RelayFuseAttentionPass(ModulePass):
         for func in graphs_of(op):
             for first in list(find_ops(func, OperatorOp)):
                 attention = _attention_from(first)
-                if attention is None:
-                    continue
-                bytes = attention.scores_bytes()
-                if bytes <= self.least_bytes:
-                    _remarks.missed(first, lambda n=bytes: f"{n} bytes of scores, expected more than {self.least_bytes}")
-                    continue
-                group = attention.with_common_batch()
-                _remarks.applied(group[-1], lambda n=len(group): f"one kernel computes the {n} operators of an attention")
-                outliner.outline(group, func, "attention", primitive=True)
+                if attention is not None:
+                    self._outline(attention, func, outliner)
             erase_unused_scalars(func)
+
+    def _outline(self, attention: _Attention, func: FuncOp, outliner: Outliner) -> None:
+        bytes = attention.scores_bytes()
+        if bytes <= self.least_bytes:
+            reason = f"{bytes} bytes of scores, expected more than {self.least_bytes}"
+            _remarks.missed(attention.first, lambda: reason)
+            return
+        group = attention.with_common_batch()
+        _remarks.applied(group[-1], lambda: f"one kernel computes the {len(group)} operators of an attention")
+        outliner.outline(group, func, "attention", primitive=True)
 
 
 @dataclass(frozen=True)
@@ -116,41 +119,50 @@ def _attention_from(first: OperatorOp) -> _Attention | None:
     """The attention whose first product is an operator; None if the operator is not part of an attention."""
     if first.operator.name not in _PRODUCTS or dtype_of_tensor(first.outputs[0]) not in _DTYPES:
         return None
-    found, reshapes, seconds = dict[OperatorOp, None](), list[OperatorOp](), dict[Operation, None]()
-    todo = [first]
-    while todo:
+    readers = _readers(first)
+    if readers is None:
+        return None
+    second = next(node for node in readers if node.operator.name in _PRODUCTS)
+    reshapes = [node for node in readers if node.operator.name == "reshape"]
+    between = [node for node in readers if node is not second and node not in reshapes]
+    softmax = [node for node in between if node.operator.name == "nn.softmax"]
+    if len(softmax) != 1:
+        return None
+    shape = shape_of(softmax[0].outputs[0])
+    is_by_rows = softmax[0].attribute_value("axis") in (-1, len(shape) - 1)
+    are_scores = all(node is softmax[0] or _is_on_scores(node, shape) for node in between)
+    are_batches = all(_splits_batch(reshape, first, second, shape) for reshape in reshapes)
+    return _Attention(first, second, between, reshapes) if is_by_rows and are_scores and are_batches else None
+
+
+def _readers(first: OperatorOp) -> list[OperatorOp] | None:
+    """The operators that read the result of a product, directly or by way of others, up to the only product of which
+    the results are a first operand, in the order of the block; None if others read them."""
+    found, seconds, todo = dict[OperatorOp, None](), dict[OperatorOp, None](), [first]
+    while todo and len(found) <= _MOST_OPERATORS:
         value = todo.pop().outputs[0]
         for user in [use.operation for use in value.uses]:
             if not isinstance(user, OperatorOp) or user.parent is not first.parent or len(user.outputs) != 1:
                 return None
-            if user.operator.name in _PRODUCTS and value is user.args[0] and value is not user.args[1]:
+            if user.operator.name in _PRODUCTS:
+                if value is not user.args[0] or value is user.args[1]:
+                    return None
                 seconds[user] = None
-            elif user.operator.name == "reshape" and user not in reshapes:
-                reshapes.append(user)
-                todo.append(user)
             elif user not in found:
                 found[user] = None
                 todo.append(user)
-        if len(found) > _MOST_OPERATORS:
-            return None
-    between = sorted(found, key=list(first.parent.ops).index) if first.parent is not None else []
-    softmax = [node for node in between if node.operator.name == "nn.softmax"]
-    if len(seconds) != 1 or len(softmax) != 1:
+    if todo or len(seconds) != 1 or first.parent is None:
         return None
-    (second,) = seconds
-    assert isinstance(second, OperatorOp)
-    shape = shape_of(softmax[0].outputs[0])
-    if softmax[0].attribute_value("axis") not in (-1, len(shape) - 1):
-        return None
+    return [op for op in first.parent.ops if isinstance(op, OperatorOp) and (op in found or op in seconds)]
+
+
+def _is_on_scores(node: OperatorOp, shape: Sequence[Size]) -> bool:
+    """Whether an operator computes elements of scores, or of their rows. shape: of the scores."""
     rows = (*shape[:-1], 1)
-    are_scores = all(
-        node is softmax[0]
-        or (node.operator.pattern <= Pattern.BROADCAST and shape_of(node.outputs[0]) in (shape, rows))
-        or (node.operator.pattern == Pattern.COMM_REDUCE and shape_of(node.outputs[0]) == rows)
-        for node in between
+    result, pattern = shape_of(node.outputs[0]), node.operator.pattern
+    return (pattern <= Pattern.BROADCAST and result in (shape, rows)) or (
+        pattern == Pattern.COMM_REDUCE and result == rows
     )
-    are_batches = all(_splits_batch(reshape, first, second, shape) for reshape in reshapes)
-    return _Attention(first, second, between, reshapes) if are_scores and are_batches else None
 
 
 def _reshapes_for(group: Sequence[OperatorOp], operands: Sequence[SSAValue]) -> list[OperatorOp]:
