@@ -628,6 +628,30 @@ def test_a_command_without_a_program_is_an_error(warm_python: WarmPython) -> Non
     assert "usage: python -m stepwell.frontends.tvm [--emulate-gpu[=checked]] PROGRAM" in done.stderr
 
 
+CHILDREN = """
+import multiprocessing, subprocess, sys
+
+def names():
+    import topi, tvm.te
+    return tvm.__name__, tvm.te is sys.modules["stepwell.frontends.tvm.te"], str(tvm.cuda(0))
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(names))
+    subprocess.run([sys.executable, "-c", "from tvm import te, topi; import tvm; print(tvm.cuda(0), topi.__name__)"])
+"""
+
+
+def test_processes_of_a_program_import_the_same_names(warm_python: WarmPython, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(CHILDREN)
+    done = warm_python.run("-m", "stepwell.frontends.tvm", "--emulate-gpu", str(program))
+    assert done.stdout.splitlines() == [
+        "('stepwell.frontends.tvm', True, 'cuda_emulated(0)')",
+        "cuda_emulated(0) stepwell.frontends.tvm.topi",
+    ], done.stderr
+
+
 TESTS = """
 import tvm.testing
 
@@ -818,6 +842,27 @@ def test_loops_become_blocks_by_the_name_of_v0_8() -> None:
     assert tir.schedule.analysis.has_block(sch, "B_o")
     with pytest.raises(ScheduleError, match="expected a loop, a block or a list of blocks"):
         sch.blockize()
+
+
+def test_buffers_are_numbers_with_a_side_as_in_v0_8() -> None:
+    a = te.placeholder((8, 4), name="A")
+    func = te.create_prim_func([a, te.compute((8, 4), lambda i, j: a[i, j] + 1.0, name="B")])
+    texts = set[str]()
+    for arguments, options in (
+        ((("read", 0), lambda i, j: (j, i)), {}),
+        ((0, "read", lambda i, j: (j, i)), {}),
+        ((0, "read"), {"index_map": lambda i, j: (j, i)}),
+        ((), {"buffer_index": 0, "buffer_index_type": "read", "index_map": lambda i, j: (j, i)}),
+    ):
+        sch = tir.Schedule(func)
+        sch.transform_layout("B", *arguments, **options)  # pyright: ignore[reportArgumentType]
+        texts.add(sch.mod.script())
+    assert len(texts) == 1
+    sch = tir.Schedule(func)
+    copy = sch.reindex("B", 0, "read")
+    assert [sch.get(each).name for each in sch.get_consumers(copy)] == ["B"]
+    with pytest.raises(ScheduleError, match='buffer 0: expected "read" or "write" after its number'):
+        sch.reindex("B", 0)
 
 
 FILL = """
