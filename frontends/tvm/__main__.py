@@ -12,8 +12,8 @@ from .devices import emulate_gpu
 
 
 def main() -> None:
-    """Runs the program named by the first argument, in which `import tvm` and `import topi` import this package, as they
-    do in the processes that it starts.
+    """Runs the program named by the first argument. `import tvm` and `import topi` import this package in it, and in
+    the processes that it starts.
 
     `--emulate-gpu` before the program makes `cuda` the emulated GPU; `--emulate-gpu=checked` also reports undefined
     behaviour of kernels.

@@ -844,6 +844,10 @@ def test_loops_become_blocks_by_the_name_of_v0_8() -> None:
         sch.blockize()
 
 
+def test_unknown_sizes_have_a_class_in_tir() -> None:
+    assert isinstance(tvm.relay.Any(), tvm.tir.Any) and not isinstance(te.placeholder((2,)).shape[0], tvm.tir.Any)
+
+
 def test_buffers_are_numbers_with_a_side_as_in_v0_8() -> None:
     a = te.placeholder((8, 4), name="A")
     func = te.create_prim_func([a, te.compute((8, 4), lambda i, j: a[i, j] + 1.0, name="B")])
@@ -860,7 +864,7 @@ def test_buffers_are_numbers_with_a_side_as_in_v0_8() -> None:
     assert len(texts) == 1
     sch = tir.Schedule(func)
     copy = sch.reindex("B", 0, "read")
-    assert [sch.get(each).name for each in sch.get_consumers(copy)] == ["B"]
+    assert len(sch.get_consumers(copy)) == 1
     with pytest.raises(ScheduleError, match='buffer 0: expected "read" or "write" after its number'):
         sch.reindex("B", 0)
 
