@@ -142,8 +142,9 @@ def _reshape_reference(data: Array, newshape: Sequence[int]) -> Array:
 def reshape(data: Tensor, newshape: Sequence[Extent]) -> Tensor:
     """Changes the shape of a tensor and keeps the row-major order of its elements.
 
-    newshape: extents, which may be expressions, or codes: -1 (once) for the inferred extent, 0 for the next extent of data, -2 for all remaining
-    extents, -3 for the product of the next two, -4 and two numbers (one may be -1) for two factors of the next extent.
+    newshape: extents, which may be expressions, or codes: -1 (once) for the inferred extent, 0 for the next extent of
+    data, -2 for all remaining extents, -3 for the product of the next two, -4 and two numbers (one may be -1) for two
+    factors of the next extent.
     """
     return with_shape(data, infer_shape(data.shape, newshape))
 
@@ -163,7 +164,7 @@ def _reverse_shape(shape: Sequence[Extent], newshape: Sequence[int]) -> list[Ext
 def contrib_reverse_reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     """Changes the shape of a tensor as `reshape`, where the codes are read from the right.
 
-    newshape: extents, which may be expressions, or codes: -1 (once) for the inferred extent, 0 for the next extent of data from the right, -3 for
+    newshape: extents, or codes: -1 (once) for the inferred extent, 0 for the next extent of data from the right, -3 for
     the product of the next two.
     """
     return with_shape(data, _reverse_shape(data.shape, newshape))

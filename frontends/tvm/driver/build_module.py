@@ -53,11 +53,13 @@ class DeviceModule:
         self._program = program
 
     def get_source(self, fmt: str = "") -> str:
-        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it; the emulated GPU runs
-        the source itself.
+        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it. The emulated GPU, which
+        runs the source itself, has it in place of the texts of machines: "ptx", and "llvm", "ll" and "asm" of AMD's.
         """
-        machine = "ptx" if "ptx" in self._program.source_kinds else "cuda"
-        return source_of(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": machine})
+        kinds = {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"}
+        if "ptx" not in self._program.source_kinds:
+            kinds |= dict.fromkeys(("ptx", "llvm", "ll", "asm"), "cuda")
+        return source_of(self._program, fmt, kinds)
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
         """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""

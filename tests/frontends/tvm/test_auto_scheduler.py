@@ -219,14 +219,16 @@ def test_there_are_no_other_machines_and_rules() -> None:
 
 def test_helpers_of_search_tasks() -> None:
     assert utils.decode_workload_key(json.dumps(["f", 8, [2, ["x"]]])) == ("f", (8, 2, "x"))
-    assert utils.decode_workload_key("plain") == ("plain", None) and utils.decode_workload_key("[]") == ("[]", None)
+    assert utils.decode_workload_key("plain") == ("plain", None)
+    assert utils.decode_workload_key("[]") == ("[]", None)
     pairs = [(("f", (8, 6)), 1.0), (("f", (4, 3)), 4.0), (("f", (3, 6)), np.inf), (("g", (8, 6)), np.inf)]
     for pair, expected in pairs:
         assert utils.calc_workload_dis_factor(("f", (8, 6)), pair) == expected
     assert utils.calc_workload_dis_factor(("f", ("a", 0)), ("f", ("a", 0))) == 1
     assert utils.to_str_round([1, 0.12345678, "x", (np.float32(2),)], 3) == "[1, 0.123, x, [2.000]]"
     assert utils.to_str_round({"a": 1.5}) == "{'a': '1.500000'}"
-    assert utils.list_to_tuple([1, [2, [3]]]) == (1, (2, (3,))) and utils.array_mean([1, 2]) == 1.5
+    assert utils.list_to_tuple([1, [2, [3]]]) == (1, (2, (3,)))
+    assert utils.array_mean([1, 2]) == 1.5
     assert utils.get_func_name(product_add) == "product_add"
     with pytest.raises(ValueError, match="a value of type object, expected numbers"):
         utils.to_str_round(object())
