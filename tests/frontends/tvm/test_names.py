@@ -46,7 +46,9 @@ def test_a_sum_without_a_schedule_is_computed_by_many_threads() -> None:
     a = te.placeholder((128, 128), name="A")
     total = topi.sum(a)
     program = tvm.build(topi.cuda.schedule_reduce(total), [a, total], "cuda-emulated")
-    assert "__shfl_down_sync" in program.imported_modules[0].get_source()
+    kernels = program.imported_modules[0]
+    assert "__shfl_down_sync" in kernels.get_source()
+    assert all(kernels.get_source(fmt) == kernels.get_source() for fmt in ("ptx", "llvm", "ll", "asm"))
     assert "T_sum[()] = T.float32(0.0)\n        for" in str(tvm.lower(te.create_schedule(total.op), [a, total]))
 
 
