@@ -196,6 +196,12 @@ def depthwise_conv2d_python_nchw(input_np: Array, filter_np: Array, stride: Any,
     return conv2d_nchw_python(input_np, weight, stride, padding, groups=channels)
 
 
+def depthwise_conv2d_python_nhwc(input_np: Array, filter_np: Array, stride: Any, padding: Any) -> Array:
+    """The convolution of each channel by its own filters. filter_np: (height, width, channels, multiplier)."""
+    images, filters = input_np.transpose(0, 3, 1, 2), filter_np.transpose(2, 3, 0, 1)
+    return depthwise_conv2d_python_nchw(images, filters, stride, padding).transpose(0, 2, 3, 1)
+
+
 def dense(x: Array, y: Array, bias: Array | None = None, use_bias: bool = False, use_relu: bool = False,
           out_dtype: str | None = None) -> Array:  # fmt: skip
     """`x @ y.T`, plus a bias, clipped below at 0, as requested."""
