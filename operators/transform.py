@@ -139,12 +139,11 @@ def _reshape_reference(data: Array, newshape: Sequence[int]) -> Array:
 
 
 @operator("reshape", Pattern.INJECTIVE, _reshape_reference)
-def reshape(data: Tensor, newshape: Sequence[Extent]) -> Tensor:
+def reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
     """Changes the shape of a tensor and keeps the row-major order of its elements.
 
-    newshape: extents, which may be expressions, or codes: -1 (once) for the inferred extent, 0 for the next extent of
-    data, -2 for all remaining extents, -3 for the product of the next two, -4 and two numbers (one may be -1) for two
-    factors of the next extent.
+    newshape: extents, or codes: -1 (once) for the inferred extent, 0 for the next extent of data, -2 for all remaining
+    extents, -3 for the product of the next two, -4 and two numbers (one may be -1) for two factors of the next extent.
     """
     return with_shape(data, infer_shape(data.shape, newshape))
 
