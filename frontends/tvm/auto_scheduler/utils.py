@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import Pipe, Process
@@ -140,7 +141,7 @@ def check_remote(
 def run_cmd(cmd: str) -> None:
     """Prints a command and runs it in a shell; ends the program if it fails."""
     print(cmd)
-    status = os.system(cmd)
+    status = subprocess.run(cmd, shell=True, check=False).returncode
     if status:
         sys.exit(status)
 

@@ -54,16 +54,19 @@ class DeviceModule:
 
     def get_source(self, fmt: str = "") -> str:
         """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it. The emulated GPU, which
-        runs the source itself, has it in place of the texts of machines: "ptx", and "llvm", "ll" and "asm" of AMD's.
+        runs the source itself, has it in place of the code of machines: "ptx", and "llvm", "ll", "asm" and "hsaco" of
+        AMD's.
         """
         kinds = {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"}
         if "ptx" not in self._program.source_kinds:
-            kinds |= dict.fromkeys(("ptx", "llvm", "ll", "asm"), "cuda")
+            kinds |= dict.fromkeys(("ptx", "llvm", "ll", "asm", "hsaco"), "cuda")
         return source_of(self._program, fmt, kinds)
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
-        """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
-        save_source(self, file_name, fmt, _KERNEL_FORMATS)
+        """Writes the source of the kernels: `.cu`, `.ptx`, or `.hsaco` on the emulated GPU. fmt: the format, by default
+        the ending of the name."""
+        is_emulated = "ptx" not in self._program.source_kinds
+        save_source(self, file_name, fmt, (*_KERNEL_FORMATS, *(["hsaco"] if is_emulated else [])))
 
 
 @dataclass(frozen=True)

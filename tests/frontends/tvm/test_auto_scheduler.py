@@ -230,6 +230,9 @@ def test_helpers_of_search_tasks() -> None:
     assert utils.list_to_tuple([1, [2, [3]]]) == (1, (2, (3,)))
     assert utils.array_mean([1, 2]) == 1.5
     assert utils.get_func_name(product_add) == "product_add"
+    utils.run_cmd("exit 0")
+    with pytest.raises(SystemExit):
+        utils.run_cmd("exit 3")
     with pytest.raises(ValueError, match="a value of type object, expected numbers"):
         utils.to_str_round(object())
     with pytest.raises(UnsupportedError, match="programs run on this machine only"):

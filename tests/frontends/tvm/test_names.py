@@ -42,13 +42,15 @@ def test_names_of_versions() -> None:
 # Lowering
 
 
-def test_a_sum_without_a_schedule_is_computed_by_many_threads() -> None:
+def test_a_sum_without_a_schedule_is_computed_by_many_threads(tmp_path: Path) -> None:
     a = te.placeholder((128, 128), name="A")
     total = topi.sum(a)
     program = tvm.build(topi.cuda.schedule_reduce(total), [a, total], "cuda-emulated")
     kernels = program.imported_modules[0]
     assert "__shfl_down_sync" in kernels.get_source()
     assert all(kernels.get_source(fmt) == kernels.get_source() for fmt in ("ptx", "llvm", "ll", "asm"))
+    kernels.save(tmp_path / "sum.hsaco")
+    program.import_module(tvm.runtime.load_module(tmp_path / "sum.hsaco"))
     assert "T_sum[()] = T.float32(0.0)\n        for" in str(tvm.lower(te.create_schedule(total.op), [a, total]))
 
 

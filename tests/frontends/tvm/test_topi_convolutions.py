@@ -36,7 +36,7 @@ def windows(data: Any, taps: tuple[int, int], stride: int, dilation: int, pads: 
 )
 def test_conv2d_hwcn(padding: Any, pads: tuple[int, ...]) -> None:
     a, w = te.placeholder((6, 7, 3, 2), name="A"), te.placeholder((3, 4, 3, 5), name="W")
-    result = topi.nn.conv2d_hwcn(a, w, 1, padding, 1)
+    result = topi.nn.conv2d_hwcn(a, w, 1, padding)
     x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
     expected = np.einsum("ncyxij,ijco->yxon", windows(x.transpose(3, 2, 0, 1), (3, 4), 1, 1, pads), k)
     np.testing.assert_allclose(run([a, w], result, x, k), expected, rtol=1e-4, atol=1e-5)
