@@ -50,7 +50,8 @@ def test_a_sum_without_a_schedule_is_computed_by_many_threads(tmp_path: Path) ->
     assert "__shfl_down_sync" in kernels.get_source()
     assert all(kernels.get_source(fmt) == kernels.get_source() for fmt in ("ptx", "llvm", "ll", "asm"))
     kernels.save(tmp_path / "sum.hsaco")
-    program.import_module(tvm.runtime.load_module(tmp_path / "sum.hsaco"))
+    loaded: Any = tvm.runtime.load_module(tmp_path / "sum.hsaco")
+    program.import_module(loaded)
     assert "T_sum[()] = T.float32(0.0)\n        for" in str(tvm.lower(te.create_schedule(total.op), [a, total]))
 
 
