@@ -101,7 +101,6 @@ class TensorIntrin:
             parts.append(function)
         return _function(whole.mod), parts[0], parts[1]
 
-
     def _parts_of_sum(self) -> tuple[FuncOp, FuncOp]:
         """The init of a sum, and the addition of the computation to the sum, of which all terms are added by loops
         around the intrinsic."""

@@ -42,6 +42,16 @@ def test_conv2d_hwcn(padding: Any, pads: tuple[int, ...]) -> None:
     np.testing.assert_allclose(run([a, w], result, x, k), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("padding", ["SAME", "VALID", 1])
+@pytest.mark.parametrize(("stride", "dilation"), [(2, 1), (1, 2)])
+def test_references_pad_as_the_operators_do(padding: Any, stride: int, dilation: int) -> None:
+    a, w = te.placeholder((6, 8, 3, 2), name="A"), te.placeholder((3, 2, 3, 5), name="W")
+    x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
+    result = topi.nn.conv2d_hwcn(a, w, stride, padding, dilation)
+    expected = topi.testing.conv2d_hwcn_python(x, k, stride, padding, dilation)
+    np.testing.assert_allclose(run([a, w], result, x, k), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_conv2d_has_the_arguments_of_early_versions() -> None:
     a, w = te.placeholder((1, 3, 6, 6), name="A"), te.placeholder((2, 3, 3, 3), name="W")
     x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
