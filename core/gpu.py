@@ -32,6 +32,8 @@ DEVICE_FUNCTIONS = frozenset(
 )
 """The functions on numbers that device code can call: those of C's `math.h`, and the fast and the rounded ones of CUDA
 (CUDA Math API)."""
+DOT4 = "__dp4a"
+"""The function of CUDA that adds the products of four bytes to an integer of 32 bits."""
 STATIC_SHARED_BYTES = 48 * 1024
 """The maximum size of the statically allocated shared memory of a thread block."""
 

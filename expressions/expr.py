@@ -491,6 +491,11 @@ class Call(PrimExpr):
         self.args = tuple(args)
 
     @property
+    def name(self) -> str:
+        """The name of the function without the names of modules before it."""
+        return str(self.op).rpartition(".")[2]
+
+    @property
     def children(self) -> tuple[PrimExpr, ...]:
         return self.args
 

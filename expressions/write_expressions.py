@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from xdsl.ir import SSAValue
 
 from ..core.dtypes import mlir_type
+from ..core.gpu import DOT4
 from ..dialects import te
 from ..dialects.tir import FLOAT_BINARY, INT_BINARY, INTRINSICS, CallExternOp, Mixed, TirBuilder
 from .errors import TeError
@@ -95,6 +96,8 @@ class ExpressionEmitter:
                 )
             case Call():
                 return self._call(expr, [known[arg] for arg in expr.args])
+            case PureExternCall() if expr.name == DOT4 and len(expr.args) == 3:
+                return build.dot4(*(known[arg] for arg in expr.args))
             case PureExternCall():
                 call = CallExternOp(expr.name, [known[arg] for arg in expr.args], mlir_type(expr.data_type), pure=True)
                 result = build.insert(call).result

@@ -40,13 +40,13 @@ def _product(extents: Sequence[Extent]) -> Extent:
 # Shapes
 
 
-def infer_shape(shape: Sequence[Extent], newshape: Sequence[int]) -> list[Extent]:
+def infer_shape(shape: Sequence[Extent], newshape: Sequence[Extent]) -> list[Extent]:
     """The shape of the result of `reshape`. TeError for an invalid shape, or for another number of elements."""
     result: list[Extent] = []
-    rest, codes, inferred = list(shape), list(newshape), None
+    rest, codes, inferred = list(shape), [_code(extent) for extent in newshape], None
     while codes:
         code = codes.pop(0)
-        if code > 0:
+        if not isinstance(code, int) or code > 0:
             result.append(code)
             rest = rest[1:]
         elif code == -1:
@@ -68,14 +68,20 @@ def infer_shape(shape: Sequence[Extent], newshape: Sequence[int]) -> list[Extent
     return _infer_extent(shape, newshape, result, inferred)
 
 
-def _split_in_two(extent: Extent, first: int, second: int) -> list[Extent]:
-    if first == -1:
+def _code(extent: Extent) -> Extent:
+    """A known extent, or a code, as a number; an unknown extent as its expression."""
+    known = known_extent(extent)
+    return extent if known is None else known
+
+
+def _split_in_two(extent: Extent, first: Extent, second: Extent) -> list[Extent]:
+    if isinstance(first, int) and first == -1:
         return [extent // second, second]
-    return [first, extent // first if second == -1 else second]
+    return [first, extent // first if isinstance(second, int) and second == -1 else second]
 
 
 def _infer_extent(
-    shape: Sequence[Extent], newshape: Sequence[int], result: list[Extent], inferred: int | None
+    shape: Sequence[Extent], newshape: Sequence[Extent], result: list[Extent], inferred: int | None
 ) -> list[Extent]:
     """The shape with the inferred extent in place of its -1."""
     (total, unknown), (count, result_factors) = _factors(shape), _factors(result)

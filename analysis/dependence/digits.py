@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
 from ...dialects.text import expression_text
-from ...dialects.tir import ForOp, LaunchThreadOp
+from ...dialects.tir import CastOp, ForOp, LaunchThreadOp
 from ..index import Analyzer, Atom, Compound, DivAtom, Lin, ModAtom, ProductAtom
 from ..index.analyzer import assume_iterations, is_index_arithmetic
 from ..index.terms import exact_quotient, render_sum
@@ -113,6 +114,10 @@ def _part(variable: Lin, low: int, high: int, extent: int) -> DivAtom | ModAtom:
     return remainder if low == 1 else DivAtom(Lin.of(remainder), Lin(low))
 
 
+_SUMS = (arith.AddiOp, arith.SubiOp, arith.MuliOp, CastOp)
+"""The operations that compute neither quotients nor remainders."""
+
+
 class _NotDigits(Exception):
     """A use of the variable other than through digits."""
 
@@ -134,6 +139,8 @@ class _Uses:
             arithmetic = [user for user in users if is_index_arithmetic(user)]
             values += [user.results[0] for user in arithmetic if user.results[0] not in values]
             sinks += [value] if len(arithmetic) < len(users) else []
+        if all(isinstance(value.owner, _SUMS) for value in values[1:]):
+            return None  # without a quotient or a remainder, the normal forms need not be computed
         self._dependent = set(values)
         try:
             for sink in sinks:

@@ -376,8 +376,9 @@ def _symbol_range(_analyzer: Analyzer, op: SymbolOp) -> Interval:
 
 def _parameters(op: SymbolOp) -> Iterator[MatchBufferOp]:
     """The parameters with a symbol as an extent."""
-    users = dict.fromkeys(use.operation for use in op.result.uses)
-    return (user for user in users if isinstance(user, MatchBufferOp) and op.result in user.dims)
+    users = (use.operation for use in op.result.uses)
+    parameters = dict.fromkeys(user for user in users if isinstance(user, MatchBufferOp))
+    return (parameter for parameter in parameters if op.result in parameter.dims)
 
 
 def _product_limit(op: MatchBufferOp, factors: Sequence[Atom]) -> int | None:

@@ -310,6 +310,24 @@ class TirBuilder:
     def mul(self, lhs: Operand, rhs: Operand) -> SSAValue:
         return self.binary("mul", lhs, rhs)
 
+    def dot4(self, a: SSAValue, b: SSAValue, total: SSAValue) -> SSAValue:
+        """The sum of `total`, an integer of 32 bits, and of the products of four bytes of `a` and `b`, as CUDA's
+        `__dp4a` computes it: each is a vector of four bytes, or an integer of 32 bits that consists of them."""
+        dtype, factors = dtype_of(total.type), list[SSAValue]()
+        if not dtype.is_int or (dtype.bits, dtype.lanes) != (32, 1):
+            raise ValueError(f"a sum of products of bytes in {dtype}, expected int32 or uint32")
+        for value in (a, b):
+            have = dtype_of(value.type)
+            if not have.is_int or (have.bits, have.lanes) not in ((8, 4), (32, 1)):
+                raise ValueError(f"four bytes of {have}, expected int8x4, uint8x4, int32 or uint32")
+            if have.lanes == 1:
+                value = self.reinterpret(value, mlir_type(DType(have.kind, 8, 4)))
+            factors.append(self.cast(value, dtype.with_lanes(4)))
+        products = self.mul(*factors)
+        for lane in range(4):
+            total = self.add(total, self.shuffle([products], [lane]))
+        return total
+
     def unary(self, name: str, value: Operand) -> SSAValue:
         """The result of a function of `FLOAT_UNARY` or `INT_UNARY`; functions on floats convert integers to float32."""
         value = self.value(value)

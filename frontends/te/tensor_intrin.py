@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -24,9 +24,9 @@ from ...dialects.tir import (
 from ...dialects.tir.base import Mixed
 from ...expressions.buffers import Buffer, ExternCall
 from ...expressions.errors import TeError
-from ...expressions.expr import IntImm, PrimExpr, Var
+from ...expressions.expr import IntImm, PrimExpr, Var, const
 from ...expressions.extern import decl_buffer
-from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor
+from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, compute, placeholder
 from ...expressions.write_expressions import ExpressionEmitter
 from ...expressions.write_statements import write_call
 from ...module import Module
@@ -83,7 +83,9 @@ class TensorIntrin:
         outputs = [self.op.output(n) for n in range(self.op.num_outputs)]
         mod = create_prim_func([*self.inputs, *outputs])
         if not isinstance(self.op.body[0], Reduce):
-            return _function(mod), None, None
+            if self.reduce_init is None or self.reduce_update is None:
+                return _function(mod), None, None
+            return _function(mod), *self._parts_of_sum()
         whole = TirSchedule(mod)
         block = whole.get_child_blocks("root")[0]
         whole.blockize(whole.get_loops(block)[0])
@@ -98,6 +100,22 @@ class TensorIntrin:
             removed.erase()
             parts.append(function)
         return _function(whole.mod), parts[0], parts[1]
+
+    def _parts_of_sum(self) -> tuple[FuncOp, FuncOp]:
+        """The init of a sum, and the addition of the computation to the sum, of which all terms are added by loops
+        around the intrinsic."""
+        if self.op.num_outputs != 1:
+            raise TeError(f"tensor intrinsic {self.name}: calls for init and update of {self.op.num_outputs} results")
+        result, (value,) = self.op.output(0), self.op.body
+        zero = compute(result.shape, lambda *_: const(0, result.dtype), result.name)
+        before = placeholder(result.shape, result.dtype, result.name)
+        more = replace(self.op, body=(before(*(axis.var for axis in self.op.axis)) + value,)).output(0)
+        init = _function(create_prim_func([*self.inputs, zero]))
+        function = _function(create_prim_func([*self.inputs, before, more]))
+        old, new = _buffers(function)[-2:]
+        old.replace_all_uses_with(new)
+        used = [n for n in range(len(self.inputs) + 2) if n != len(self.inputs)]
+        return init, _without(function, used)
 
 
 def decl_tensor_intrin(

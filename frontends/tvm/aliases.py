@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
+from types import FunctionType, ModuleType
+from typing import Any
 
 from ...core.errors import OptionError
 from .absent import ABSENT, ABSENT_MODULES, AbsentModule, absent_module
@@ -68,6 +69,24 @@ class _Finder(MetaPathFinder, Loader):
         self._specs: dict[str, ModuleSpec | None] = {}
 
 
+class _FunctionModule(ModuleType):
+    """A module of TVM that has the name of a function in its package, `tvm.topi.nn.pad`. The import of a module
+    replaces the attribute of its package, so the module is called as the function is; its names are those of the
+    package."""
+
+    def __init__(self, name: str, function: Callable[..., Any], package: ModuleType):
+        super().__init__(name, function.__doc__)
+        self._function, self._package = function, package
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        return self._function(*args, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._package, name)
+
+
 def _absent_of(name: str) -> AbsentModule | None:
     """The absent module of a name, if programs may import it: of `tvm.autotvm`, and of the modules inside of it."""
     return next((absent_module(each) for each in ABSENT_MODULES if f"{name}.".startswith(f"{each}.")), None)
@@ -96,6 +115,8 @@ def _own_module(name: str) -> ModuleType | None:
         if part == module.__name__.rpartition(".")[2]:
             continue  # `tvm.relay.op.nn.nn`: the file that has the names of the package around it
         attribute = getattr(module, part, None)
+        if isinstance(attribute, FunctionType) and module.__name__.startswith(f"{NAMES['topi']}."):
+            attribute = _FunctionModule(inner, attribute, module)
         if not isinstance(attribute, ModuleType) or not attribute.__name__.startswith(_PACKAGE):
             return None
         module = attribute

@@ -86,12 +86,44 @@ SUBMODULES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
         "pipeline": "tvm.tir.pipelines",
     },
-    "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction"), "tvm.topi"),
+    "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction", "transform"), "tvm.topi"),
+    "tvm.topi.cuda": dict.fromkeys(
+        (
+            "batch_matmul",
+            "conv1d",
+            "conv2d",
+            "conv2d_direct",
+            "conv2d_hwcn",
+            "conv2d_int8",
+            "conv2d_winograd",
+            "conv3d",
+            "conv3d_direct",
+            "dense",
+            "depthwise_conv2d",
+            "group_conv2d_nchw",
+            "injective",
+            "nn",
+            "pooling",
+            "reduction",
+            "scan",
+            "softmax",
+            "sort",
+            "sparse",
+            "vision",
+        ),
+        "tvm.topi.cuda",
+    ),
     "tvm.topi.generic": dict.fromkeys(("conv2d", "image", "injective", "nn", "search", "sort"), "tvm.topi.generic"),
-    "tvm.topi.nn": {"sparse": "tvm.topi.nn", "util": "tvm.topi.utils", "utils": "tvm.topi.utils"},
+    "tvm.topi.nn": {
+        **dict.fromkeys(
+            ("depthwise_conv2d", "elemwise", "group_conv2d", "mapping", "pooling", "sparse"), "tvm.topi.nn"
+        ),
+        "util": "tvm.topi.utils",
+        "utils": "tvm.topi.utils",
+    },
 }
 """The module that has the names, by module and submodule of TVM. Submodules with the names of functions,
-`topi.nn.conv2d`, are absent."""
+`tvm.topi.nn.conv2d`, are modules that are called (`aliases.py`)."""
 
 
 def submodule(module: str, name: str) -> ModuleType | None:

@@ -9,6 +9,7 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
 from ...core.dtypes import mlir_type
+from ...core.gpu import DOT4
 from ...core.llvm_intrinsics import LLVM_INTRINSICS
 from ...dialects.extensions import operation_names
 from ...dialects.tir import (
@@ -116,6 +117,11 @@ def _extern(context: ElaborationContext, span: Span, args: Sequence[Value], dtyp
     dtype, func_name, args = _split_dtype(args, dtype, "T.call_extern", span)
     name = context.string(func_name, span, "the name of the function")
     operands = [_data_of(context, arg, span) for arg in args]
+    if name == DOT4 and len(operands) == 3:
+        try:
+            return context.locate(span).dot4(*operands)
+        except ValueError as error:
+            raise span.error(f"{DOT4}: {error}") from None
     op = CallExternOp(name, operands, _result_type(context, dtype, span), pure=pure)
     return _insert(context, span, op)
 

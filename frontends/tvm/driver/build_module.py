@@ -53,15 +53,20 @@ class DeviceModule:
         self._program = program
 
     def get_source(self, fmt: str = "") -> str:
-        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it; the emulated GPU runs
-        the source itself.
+        """The source of the kernels: "cu" (the default), or "ptx" for the PTX compiled from it. The emulated GPU, which
+        runs the source itself, has it in place of the code of machines: "ptx", and "llvm", "ll", "asm" and "hsaco" of
+        AMD's.
         """
-        machine = "ptx" if "ptx" in self._program.source_kinds else "cuda"
-        return source_of(self._program, fmt, {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": machine})
+        kinds = {"": "cuda", "cu": "cuda", "cuda": "cuda", "ptx": "ptx"}
+        if "ptx" not in self._program.source_kinds:
+            kinds |= dict.fromkeys(("ptx", "llvm", "ll", "asm", "hsaco"), "cuda")
+        return source_of(self._program, fmt, kinds)
 
     def save(self, file_name: str | os.PathLike[str], fmt: str = "") -> None:
-        """Writes the source of the kernels: `.cu` or `.ptx`. fmt: the format, by default the ending of the name."""
-        save_source(self, file_name, fmt, _KERNEL_FORMATS)
+        """Writes the source of the kernels: `.cu`, `.ptx`, or `.hsaco` on the emulated GPU. fmt: the format, by default
+        the ending of the name."""
+        is_emulated = "ptx" not in self._program.source_kinds
+        save_source(self, file_name, fmt, (*_KERNEL_FORMATS, *(["hsaco"] if is_emulated else [])))
 
 
 @dataclass(frozen=True)

@@ -23,17 +23,25 @@ from .relax_integration import extract_tasks as extract_task_from_relax
 from .relay_integration import compile_relay, is_meta_schedule_enabled, tune_relay
 from .relay_integration import extract_tasks as extract_task_from_relay
 from .space_generator import SpaceGenerator
-from .tir_integration import compile_tir, tune_tir
+from .tir_integration import compile_tir, tune_te, tune_tir
 from .tune_context import MeasureCandidate, TuneContext
-from .tuning import ExtractedTask, Profiler, TuneConfig, tune_extracted_tasks
+from .tuning import (
+    EvolutionarySearchConfig,
+    ExtractedTask,
+    Profiler,
+    ReplayFuncConfig,
+    ReplayTraceConfig,
+    TuneConfig,
+    tune_extracted_tasks,
+)
 
 __getattr__ = report_absent("tvm.meta_schedule")
 
 __all__ = [
-    "Database", "ExtractedTask", "MeasureCandidate", "Profiler", "SpaceGenerator", "TuneConfig", "TuneContext",
-    "TuningRecord", "Workload",
+    "Database", "EvolutionarySearchConfig", "ExtractedTask", "MeasureCandidate", "Profiler", "ReplayFuncConfig",
+    "ReplayTraceConfig", "SpaceGenerator", "TuneConfig", "TuneContext", "TuningRecord", "Workload",
     "arg_info", "builder", "compile_relax", "compile_relay", "compile_tir", "database", "extract_task_from_relax",
     "extract_task_from_relay",
     "is_meta_schedule_enabled", "relax_integration", "relay_integration", "runner", "space_generator",
-    "tir_integration", "tune_extracted_tasks", "tune_relax", "tune_relay", "tune_tir",
+    "tir_integration", "tune_extracted_tasks", "tune_relax", "tune_relay", "tune_te", "tune_tir",
 ]  # fmt: skip

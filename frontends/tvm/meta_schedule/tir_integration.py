@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ....expressions.tensor import Tensor
 from ....module import Module
 from ..absent import report_absent
 from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
+from ..te import create_prim_func
 from ..tir import Schedule
 from .database import Database
 from .space_generator import SpaceGenerator
@@ -67,6 +69,11 @@ def tune_tir(
     return records if config is None else records.query_schedule(mod, where)
 
 
+def tune_te(tensors: Sequence[Tensor], target: TargetLike | None = None, **options: Any) -> Any:
+    """The result of `tune_tir` for a function of tensors, as of v0.9. tensors: the parameters of the function."""
+    return tune_tir(create_prim_func(tensors), target, **options)
+
+
 def kernels_of(mod: Module) -> dict[str, PrimFunc]:
     """The kernels of a module by name, each with its name as its symbol unless it has another one."""
     if isinstance(mod, PrimFunc):
@@ -83,4 +90,4 @@ def compile_tir(database: Database | Schedule, mod: Module, target: TargetLike |
     return database if isinstance(database, Schedule) else database.query_schedule(mod, target)
 
 
-__all__ = ["compile_tir", "tune_tir"]
+__all__ = ["compile_tir", "tune_te", "tune_tir"]

@@ -35,6 +35,16 @@ class TuneConfig:
     logger_config: Any = None
 
 
+def ReplayTraceConfig(num_trials_per_iter: int, num_trials_total: int, **options: Any) -> TuneConfig:
+    """The numbers of a search, as v0.8 and v0.9 have it. num_trials_total: the greatest number of measurements.
+    options: of searches that derive schedules from the fastest ones; ignored."""
+    del options
+    return TuneConfig(max_trials_global=num_trials_total, num_trials_per_iter=num_trials_per_iter)
+
+
+ReplayFuncConfig = EvolutionarySearchConfig = ReplayTraceConfig
+
+
 @dataclass(frozen=True)
 class ExtractedTask:
     """A kernel of a program. dispatched: its module.  weight: the number of its calls."""

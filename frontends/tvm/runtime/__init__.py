@@ -61,7 +61,7 @@ def load_module(
 
     LoadError if the file is broken, or built for another machine.
     """
-    if Path(path).suffix in (".cu", ".ptx"):
+    if Path(path).suffix in (".cu", ".ptx", ".hsaco"):
         return KernelText(Path(path).read_text())
     held = read_object(Path(path))
     if held is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+import typing
 
 from ....core.errors import ScheduleError
 from ....expressions.axes import IterVar
@@ -47,7 +47,8 @@ from ....expressions.functions import (
 )
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....schedule import Schedule as _Schedule
-from ....schedule.handles import BlockRV, ExprRV, LoopRV
+from ....schedule.handles import BlockLike, BlockRV, ExprRV, LoopRV
+from ...relay.types import Any_ as Any
 from ..absent import report_absent
 from ..driver import build
 from ..intrinsics import CallEffectKind
@@ -101,7 +102,7 @@ class Schedule(_Schedule):
         return IRModule(mod.op, mod.constants)
 
     def blockize(  # pyright: ignore[reportIncompatibleMethodOverride]
-        self, target: Any = None, preserve_unit_iters: bool = True, *, loop: LoopRV | None = None
+        self, target: typing.Any = None, preserve_unit_iters: bool = True, *, loop: LoopRV | None = None
     ) -> BlockRV:
         """The block of a loop or of blocks, as of `stepwell.Schedule`. loop: the target, as TVM called it until v0.9.
         ScheduleError without a target."""
@@ -109,6 +110,35 @@ class Schedule(_Schedule):
         if target is None:
             raise ScheduleError("blockize: expected a loop, a block or a list of blocks")
         return super().blockize(target, preserve_unit_iters)
+
+    def transform_layout(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, block: BlockLike, *arguments: typing.Any, **options: typing.Any
+    ) -> None:
+        """Changes the layout of a buffer, as `stepwell.Schedule` does. The buffer may be a number followed by `"read"`
+        or `"write"` (`buffer_index`, `buffer_index_type`), as it was until v0.9."""
+        super().transform_layout(block, *_sided_buffer(arguments, options), **options)
+
+    def reindex(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, block: BlockLike, *arguments: typing.Any, **options: typing.Any
+    ) -> BlockRV:
+        """Copies a buffer to the order of the axes of a block, as `stepwell.Schedule` does. The buffer may be given as
+        for `transform_layout`."""
+        return super().reindex(block, *_sided_buffer(arguments, options), **options)
+
+
+def _sided_buffer(arguments: tuple[typing.Any, ...], options: dict[str, typing.Any]) -> tuple[typing.Any, ...]:
+    """The arguments after a block, with a number of a buffer and its side as a pair. `options` loses the two."""
+    if arguments[:1] and isinstance(arguments[0], int):
+        index, rest = arguments[0], arguments[1:]
+    elif "buffer_index" in options:
+        index, rest = options.pop("buffer_index"), arguments
+    else:
+        return arguments
+    if "buffer_index_type" in options:
+        return ((options.pop("buffer_index_type"), index), *rest)
+    if rest[:1] not in (("read",), ("write",)):
+        raise ScheduleError(f'buffer {index}: expected "read" or "write" after its number')
+    return ((rest[0], index), *rest[1:])
 
 
 __all__ = [
@@ -121,6 +151,7 @@ __all__ = [
     "Add",
     "Allocate",
     "And",
+    "Any",
     "AssertStmt",
     "AttrStmt",
     "Block",

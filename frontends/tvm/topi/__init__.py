@@ -12,9 +12,10 @@ from ....expressions.functions import floordiv as floordiv_of
 from ....expressions.functions import floormod as floormod_of
 from ....expressions.functions import if_then_else
 from ....expressions.tensor import Tensor, compute
-from ....operators import coordinates, indexing, layouts, scans, sorting, transform
+from ....operators import coordinates, indexing, layouts, scans, sorting
 from ....operators import einsum as _einsum
 from ....operators import math as _math
+from ....operators import transform as _transform
 from ....operators.axes import Axes
 from ....operators.broadcast import (
     add,
@@ -131,6 +132,12 @@ __all__ = [
     "bitwise_not",
     "bitwise_or",
     "bitwise_xor",
+    "broadcast_add",
+    "broadcast_div",
+    "broadcast_maximum",
+    "broadcast_minimum",
+    "broadcast_mul",
+    "broadcast_sub",
     "broadcast_to",
     "cast",
     "ceil",
@@ -245,6 +252,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+broadcast_add, broadcast_sub, broadcast_mul, broadcast_div = add, subtract, multiply, divide
+broadcast_maximum, broadcast_minimum = maximum, minimum
+"""The operators by their names until v0.3."""
+
+
 def full(shape: Sequence[int], dtype: str, fill_value: float) -> Tensor:
     """A tensor filled with one number."""
     return _full(fill_value, shape, dtype)
@@ -267,22 +279,22 @@ def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_
 
 def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     """The concatenation of tensors along an axis."""
-    return transform.concatenate(*a_tuple, axis=axis)
+    return _transform.concatenate(*a_tuple, axis=axis)
 
 
 def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape, stacked along a new axis."""
-    return transform.stack(*tensors, axis=axis)
+    return _transform.stack(*tensors, axis=axis)
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
     """The elements along an axis in reverse order."""
-    return transform.reverse(a, axis)
+    return _transform.reverse(a, axis)
 
 
 def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
     """The elements, or slices along an axis, at the positions `indices`."""
-    return transform.take(a, indices, axis, batch_dims, mode)
+    return _transform.take(a, indices, axis, batch_dims, mode)
 
 
 def strided_slice(
@@ -301,10 +313,10 @@ def strided_slice(
     if slice_mode == "size":
         ends = zip(begin, end, strict=True)
         last = [2**31 - 1 if count < 0 else first + count for first, count in ends]
-        return transform.strided_slice(a, begin, last, None, axes)
+        return _transform.strided_slice(a, begin, last, None, axes)
     if slice_mode != "end":
         raise UnsupportedError(f"strided_slice with slice_mode {slice_mode!r}, expected 'end' or 'size'")
-    return transform.strided_slice(a, begin, end, strides, axes)
+    return _transform.strided_slice(a, begin, end, strides, axes)
 
 
 # By indices

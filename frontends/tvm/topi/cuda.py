@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....expressions.tensor import Tensor
+from ..submodules import submodule
 from . import generic
 from .nn import conv2d_nchw as _conv2d_nchw
 from .nn import conv2d_nhwc as _conv2d_nhwc
@@ -25,4 +26,5 @@ def conv2d_nhwc(
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(generic, name)
+    found = submodule("tvm.topi.cuda", name)
+    return getattr(generic, name) if found is None else found

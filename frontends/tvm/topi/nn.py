@@ -166,7 +166,7 @@ def conv2d_hwcn(
     Filter: Tensor,
     stride: Window,
     padding: Window | str,
-    dilation: Window,
+    dilation: Window = 1,
     out_dtype: str | None = None,
 ) -> Tensor:
     """The convolution of images in the layout HWCN, with weights in the layout HWIO."""

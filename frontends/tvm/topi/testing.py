@@ -30,26 +30,21 @@ def _reference(name: str, *operands: Array, **attributes: Any) -> Any:
 def _convolution(name: str, data_layout: str, kernel_layout: str) -> Callable[..., Array]:
     def reference(a_np: Array, w_np: Array, stride: Any, padding: Any, dilation: Any = 1, groups: int = 1) -> Array:
         layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
-        pads = padding if not isinstance(padding, str) else _pads(padding, a_np, w_np, stride, layouts)
+        pads = padding if not isinstance(padding, str) else _pads(padding, w_np, kernel_layout, dilation)
         return _reference(name, a_np, w_np, strides=stride, padding=pads, dilation=dilation, groups=groups, **layouts)
 
     reference.__doc__ = f"`{name}` of data in the layout {data_layout} with weights in the layout {kernel_layout}."
     return reference
 
 
-def _pads(padding: str, data: Array, weight: Array, stride: Any, layouts: dict[str, str]) -> list[int]:
-    """The padding of `SAME` or `VALID` before and after each axis."""
-    letters = [letter for letter in layouts["data_layout"] if letter in "DHW"]
+def _pads(padding: str, weight: Array, layout: str, dilation: Any) -> list[int]:
+    """The padding of `SAME` or `VALID` before and after each axis, at every stride that of stride 1, as in TVM."""
+    letters = [letter for letter in layout if letter in "DHW"]
+    gaps = [dilation] * len(letters) if isinstance(dilation, int) else list(dilation)
+    totals = [(weight.shape[layout.index(letter)] - 1) * gap for letter, gap in zip(letters, gaps, strict=True)]
     if padding == "VALID":
         return [0] * (2 * len(letters))
-    strides = [stride] * len(letters) if isinstance(stride, int) else list(stride)
-    total = [
-        max((-(-data.shape[layouts["data_layout"].index(letter)] // step) - 1) * step
-            + weight.shape[layouts["kernel_layout"].index(letter)]
-            - data.shape[layouts["data_layout"].index(letter)], 0)
-        for letter, step in zip(letters, strides, strict=True)
-    ]  # fmt: skip
-    return [each // 2 for each in total] + [each - each // 2 for each in total]
+    return [(total + 1) // 2 for total in totals] + [total // 2 for total in totals]
 
 
 conv1d_ncw_python = _convolution("nn.conv1d", "NCW", "OIW")
@@ -194,6 +189,12 @@ def depthwise_conv2d_python_nchw(input_np: Array, filter_np: Array, stride: Any,
     channels, multiplier, height, width = filter_np.shape
     weight = filter_np.reshape(channels * multiplier, 1, height, width)
     return conv2d_nchw_python(input_np, weight, stride, padding, groups=channels)
+
+
+def depthwise_conv2d_python_nhwc(input_np: Array, filter_np: Array, stride: Any, padding: Any) -> Array:
+    """The convolution of each channel by its own filters. filter_np: (height, width, channels, multiplier)."""
+    images, filters = input_np.transpose(0, 3, 1, 2), filter_np.transpose(2, 3, 0, 1)
+    return depthwise_conv2d_python_nchw(images, filters, stride, padding).transpose(0, 2, 3, 1)
 
 
 def dense(x: Array, y: Array, bias: Array | None = None, use_bias: bool = False, use_relu: bool = False,

@@ -59,3 +59,44 @@ def test_strides_that_the_memory_of_a_tile_lacks_are_an_error() -> None:
     sch = te.apply_schedule(s, [a, c])
     with pytest.raises(PassError, match=r"strides\[0\] is 8, expected 9"):
         run_schedule(sch, np.zeros((ROWS, COLUMNS), "float32"), shape=(ROWS,))
+
+
+def outer_products(order: str) -> tuple[te.Schedule, list[te.Tensor]]:
+    """A product of matrices as a sum of outer products of tiles, by an intrinsic whose computation is one product."""
+    a, b = te.placeholder((6, 16), name="A"), te.placeholder((6, COLUMNS), name="B")
+    k = te.reduce_axis((0, 6), "k")
+    c = te.compute((16, COLUMNS), lambda i, j: te.sum(a[k, i] * b[k, j], axis=k), name="C")
+    x, y = te.placeholder((TILE,), name="x"), te.placeholder((TILE,), name="y")
+    z = te.compute((TILE, TILE), lambda i, j: x[i] * y[j], name="z")
+    buffers = {
+        tensor: te.decl_buffer(tensor.shape, tensor.dtype, tensor.name, strides=strides, offset_factor=1)
+        for tensor, strides in ((x, [1]), (y, [1]), (z, [COLUMNS, 1]))
+    }
+
+    def calls(ins: Any, outs: Any) -> tuple[Any, Any, Any]:
+        update = te.call_packed("test.te.add_outer", ins[0], ins[1], outs[0])
+        return update, te.call_packed("test.te.zero", outs[0]), update
+
+    s = te.create_schedule(c.op)
+    x_o, x_i = s[c].split(c.op.axis[0], factor=TILE)
+    y_o, y_i = s[c].split(c.op.axis[1], factor=TILE)
+    k = c.op.reduce_axis[0]
+    s[c].reorder(*([k, x_o, y_o] if order == "k first" else [x_o, y_o, k]), x_i, y_i)
+    s[c].tensorize(x_i, te.decl_tensor_intrin(z.op, calls, binds=buffers))
+    return s, [a, b, c]
+
+
+@pytest.mark.parametrize("order", ["k first", "k last"])
+def test_a_sum_of_products_is_computed_by_an_intrinsic_without_a_sum(order: str) -> None:
+    def add_outer(x: Any, y: Any, z: Any) -> None:
+        z += np.outer(x, y)
+
+    def zero(z: Any) -> None:
+        z[:] = 0
+
+    register_func("test.te.add_outer", add_outer, override=True)
+    register_func("test.te.zero", zero, override=True)
+    s, tensors = outer_products(order)
+    a, b = np.arange(96, dtype="float32").reshape(6, 16), np.arange(6 * COLUMNS, dtype="float32").reshape(6, COLUMNS)
+    result = run_schedule(te.apply_schedule(s, tensors), a, b, shape=(16, COLUMNS))
+    np.testing.assert_array_equal(result, a.T @ b)

@@ -1,6 +1,8 @@
 """Workloads that are measured with their default schedules: `tvm.auto_scheduler`."""
 
 import json
+import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 import stepwell.frontends.tvm as tvm
 from stepwell.core.errors import LoadError, OptionError, UnsupportedError
 from stepwell.frontends.tvm import auto_scheduler, relay, te
+from stepwell.frontends.tvm.auto_scheduler import utils
 from stepwell.frontends.tvm.auto_scheduler.measure import MeasureErrorNo, inputs_of
 
 RUNNER = auto_scheduler.LocalRunner(number=1, repeat=1, min_repeat_ms=0)
@@ -212,3 +215,32 @@ def test_there_are_no_other_machines_and_rules() -> None:
         )
     with pytest.raises(UnsupportedError, match="build_func 'ndk', expected 'default'"):
         auto_scheduler.LocalBuilder(build_func="ndk")
+
+
+def test_helpers_of_search_tasks() -> None:
+    assert utils.decode_workload_key(json.dumps(["f", 8, [2, ["x"]]])) == ("f", (8, 2, "x"))
+    assert utils.decode_workload_key("plain") == ("plain", None)
+    assert utils.decode_workload_key("[]") == ("[]", None)
+    pairs = [(("f", (8, 6)), 1.0), (("f", (4, 3)), 4.0), (("f", (3, 6)), np.inf), (("g", (8, 6)), np.inf)]
+    for pair, expected in pairs:
+        assert utils.calc_workload_dis_factor(("f", (8, 6)), pair) == expected
+    assert utils.calc_workload_dis_factor(("f", ("a", 0)), ("f", ("a", 0))) == 1
+    assert utils.to_str_round([1, 0.12345678, "x", (np.float32(2),)], 3) == "[1, 0.123, x, [2.000]]"
+    assert utils.to_str_round({"a": 1.5}) == "{'a': '1.500000'}"
+    assert utils.list_to_tuple([1, [2, [3]]]) == (1, (2, (3,)))
+    assert utils.array_mean([1, 2]) == 1.5
+    assert utils.get_func_name(product_add) == "product_add"
+    utils.run_cmd("exit 0")
+    with pytest.raises(SystemExit):
+        utils.run_cmd("exit 3")
+    with pytest.raises(ValueError, match="a value of type object, expected numbers"):
+        utils.to_str_round(object())
+    with pytest.raises(UnsupportedError, match="programs run on this machine only"):
+        utils.request_remote("pi", "localhost", 9190)
+
+
+def test_calls_have_a_time_limit() -> None:
+    assert utils.call_func_with_timeout(30, divmod, (7, 2)) == (3, 1)
+    assert isinstance(utils.call_func_with_timeout(30, divmod, (7, 0)), ZeroDivisionError)
+    assert isinstance(utils.call_func_with_timeout(0.05, time.sleep, (5,)), TimeoutError)
+    assert isinstance(utils.call_func_with_timeout(30, os._exit, (1,)), RuntimeError)

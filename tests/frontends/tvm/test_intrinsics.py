@@ -47,6 +47,7 @@ def test_a_rule_replaces_an_intrinsic_on_its_target() -> None:
         assert isinstance(op, tvm.tir.Call)
         assert isinstance(op.op, IntrinsicName)
         seen.append(op.op.name)
+        assert op.name == "exp"
         return op.args[0] * 2.0
 
     register_intrin_lowering("tir.exp", target="cuda", f=rule, level=99)

@@ -64,6 +64,12 @@ def test_without_a_function_the_default_schedule_is_kept() -> None:
     sch = ms.tune_tir(product(), "llvm", config=ms.TuneConfig(max_trials_global=2))
     assert len(sch.trace) > 2
     check_multiplies(sch.mod)
+    a = te.placeholder((8,), name="A")
+    again = ms.tune_te([a, te.compute((8,), lambda i: a[i] + 1.0, name="B")], "llvm", config=ms.ReplayTraceConfig(1, 1))
+    assert "T.block" in again.mod.script()
+    for each in (ms.ReplayTraceConfig, ms.ReplayFuncConfig, ms.EvolutionarySearchConfig):
+        config = each(num_trials_per_iter=1, num_trials_total=2)
+        assert config.max_trials_global == 2
     database = ms.tune_tir(product()["main"], "cuda", None, 1)
     assert "threadIdx.x" in database.query_ir_module(product()).script()
 

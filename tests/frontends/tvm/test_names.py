@@ -42,11 +42,16 @@ def test_names_of_versions() -> None:
 # Lowering
 
 
-def test_a_sum_without_a_schedule_is_computed_by_many_threads() -> None:
+def test_a_sum_without_a_schedule_is_computed_by_many_threads(tmp_path: Path) -> None:
     a = te.placeholder((128, 128), name="A")
     total = topi.sum(a)
     program = tvm.build(topi.cuda.schedule_reduce(total), [a, total], "cuda-emulated")
-    assert "__shfl_down_sync" in program.imported_modules[0].get_source()
+    kernels = program.imported_modules[0]
+    assert "__shfl_down_sync" in kernels.get_source()
+    assert all(kernels.get_source(fmt) == kernels.get_source() for fmt in ("ptx", "llvm", "ll", "asm"))
+    kernels.save(tmp_path / "sum.hsaco")
+    loaded: Any = tvm.runtime.load_module(tmp_path / "sum.hsaco")
+    program.import_module(loaded)
     assert "T_sum[()] = T.float32(0.0)\n        for" in str(tvm.lower(te.create_schedule(total.op), [a, total]))
 
 
@@ -628,6 +633,30 @@ def test_a_command_without_a_program_is_an_error(warm_python: WarmPython) -> Non
     assert "usage: python -m stepwell.frontends.tvm [--emulate-gpu[=checked]] PROGRAM" in done.stderr
 
 
+CHILDREN = """
+import multiprocessing, subprocess, sys
+
+def names():
+    import topi, tvm.te
+    return tvm.__name__, tvm.te is sys.modules["stepwell.frontends.tvm.te"], str(tvm.cuda(0))
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.apply(names))
+    subprocess.run([sys.executable, "-c", "from tvm import te, topi; import tvm; print(tvm.cuda(0), topi.__name__)"])
+"""
+
+
+def test_processes_of_a_program_import_the_same_names(warm_python: WarmPython, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(CHILDREN)
+    done = warm_python.run("-m", "stepwell.frontends.tvm", "--emulate-gpu", str(program))
+    assert done.stdout.splitlines() == [
+        "('stepwell.frontends.tvm', True, 'cuda_emulated(0)')",
+        "cuda_emulated(0) stepwell.frontends.tvm.topi",
+    ], done.stderr
+
+
 TESTS = """
 import tvm.testing
 
@@ -676,6 +705,12 @@ def test_submodules_have_the_names_of_their_package(warm_python: WarmPython, tmp
         "assert IntImm is tvm.tir.IntImm is tvm.tir.expr.IntImm\n"
         "assert Schedule is tvm.te.Schedule and conv2d is tvm.relay.nn.conv2d and tvm.te.tensor is tvm.te\n"
         "assert TVMError is tvm.TVMError\n"
+        "from tvm.topi.nn.pad import pad\n"
+        "from topi.cuda.pooling import schedule_pool\n"
+        "from tvm import te, topi\n"
+        "data = te.placeholder((2, 3))\n"
+        "assert list(topi.nn.pad(data, [1, 1]).shape) == list(pad(data, [1, 1]).shape) == [4, 5]\n"
+        "assert topi.nn.pad.dense is topi.nn.dense and schedule_pool is topi.cuda.schedule_pool\n"
         "for absent in ('tvm.tir.usmp', 'tvm.target.datatype', 'tvm.te.nothing'):\n"
         "    try:\n"
         "        __import__(absent)\n"
@@ -818,6 +853,32 @@ def test_loops_become_blocks_by_the_name_of_v0_8() -> None:
     assert tir.schedule.analysis.has_block(sch, "B_o")
     with pytest.raises(ScheduleError, match="expected a loop, a block or a list of blocks"):
         sch.blockize()
+
+
+def test_unknown_sizes_have_a_class_in_tir() -> None:
+    assert isinstance(tvm.relay.Any(), tvm.tir.Any)
+    assert not isinstance(te.placeholder((2,)).shape[0], tvm.tir.Any)
+
+
+def test_buffers_are_numbers_with_a_side_as_in_v0_8() -> None:
+    a = te.placeholder((8, 4), name="A")
+    func = te.create_prim_func([a, te.compute((8, 4), lambda i, j: a[i, j] + 1.0, name="B")])
+    texts = set[str]()
+    for arguments, options in (
+        ((("read", 0), lambda i, j: (j, i)), {}),
+        ((0, "read", lambda i, j: (j, i)), {}),
+        ((0, "read"), {"index_map": lambda i, j: (j, i)}),
+        ((), {"buffer_index": 0, "buffer_index_type": "read", "index_map": lambda i, j: (j, i)}),
+    ):
+        sch = tir.Schedule(func)
+        sch.transform_layout("B", *arguments, **options)  # pyright: ignore[reportArgumentType]
+        texts.add(sch.mod.script())
+    assert len(texts) == 1
+    sch = tir.Schedule(func)
+    copy = sch.reindex("B", 0, "read")
+    assert len(sch.get_consumers(copy)) == 1
+    with pytest.raises(ScheduleError, match='buffer 0: expected "read" or "write" after its number'):
+        sch.reindex("B", 0)
 
 
 FILL = """

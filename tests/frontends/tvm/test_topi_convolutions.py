@@ -36,9 +36,19 @@ def windows(data: Any, taps: tuple[int, int], stride: int, dilation: int, pads: 
 )
 def test_conv2d_hwcn(padding: Any, pads: tuple[int, ...]) -> None:
     a, w = te.placeholder((6, 7, 3, 2), name="A"), te.placeholder((3, 4, 3, 5), name="W")
-    result = topi.nn.conv2d_hwcn(a, w, 1, padding, 1)
+    result = topi.nn.conv2d_hwcn(a, w, 1, padding)
     x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
     expected = np.einsum("ncyxij,ijco->yxon", windows(x.transpose(3, 2, 0, 1), (3, 4), 1, 1, pads), k)
+    np.testing.assert_allclose(run([a, w], result, x, k), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID", 1])
+@pytest.mark.parametrize(("stride", "dilation"), [(2, 1), (1, 2)])
+def test_references_pad_as_the_operators_do(padding: Any, stride: int, dilation: int) -> None:
+    a, w = te.placeholder((6, 8, 3, 2), name="A"), te.placeholder((3, 2, 3, 5), name="W")
+    x, k = (RNG.standard_normal(get_const_tuple(t.shape)).astype("float32") for t in (a, w))
+    result = topi.nn.conv2d_hwcn(a, w, stride, padding, dilation)
+    expected = topi.testing.conv2d_hwcn_python(x, k, stride, padding, dilation)
     np.testing.assert_allclose(run([a, w], result, x, k), expected, rtol=1e-4, atol=1e-5)
 
 
