@@ -15,7 +15,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "intrin": "tvm.te",
         "node": "tvm.ir",
     },
-    "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry"},
+    "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry", "runtime_ctypes": "tvm.runtime_ctypes"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.autotvm": {"util": "tvm.autotvm.utils"},
     "tvm.autotvm.measure": dict.fromkeys(("local_executor", "measure", "measure_methods"), "tvm.autotvm.measure"),

@@ -18,6 +18,7 @@ from . import (
     search_task,
     sparse_inputs,
     task_scheduler,
+    utils,
     workload_registry,
 )
 from .compute_dag import ComputeDAG, LayoutRewriteOption
@@ -49,5 +50,5 @@ __all__ = [
     "cost_model", "create_task", "dispatcher", "extract_tasks", "is_auto_scheduler_enabled", "load_best",
     "load_best_record", "load_records", "make_workload_key", "measure", "measure_record",
     "register_task_input_check_func", "register_workload", "relay_integration", "save_records", "search_policy",
-    "search_task", "sparse_inputs", "task_scheduler", "workload_registry",
+    "search_task", "sparse_inputs", "task_scheduler", "utils", "workload_registry",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,11 @@ from ..params import load_param_dict
 
 
 class GraphModule:
-    """The executor of a compiled graph. Returned arrays are copies, on the device of the graph."""
+    """The executor of a compiled graph. Returned arrays are copies, on the device of the graph.
+
+    Inputs that have not been set are zeros, with a warning; TVM's are uninitialized. An input of a dynamic shape is to
+    be set before a run, else it is an ArgumentError.
+    """
 
     def __init__(self, executor: GraphExecutor | Callable[..., Any]):
         source = executor if isinstance(executor, GraphExecutor | GraphModule) else executor()
@@ -49,7 +54,17 @@ class GraphModule:
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the given inputs."""
         self.set_input(**input_dict)
+        self._complete_inputs()
         self._executor.run()
+
+    def _complete_inputs(self) -> None:
+        """Sets the inputs that have not been set to zeros."""
+        static = [spec for spec in self._executor.unset_inputs if all(isinstance(size, int) for size in spec.shape)]
+        for spec in static:
+            self._executor.set_input(spec.name, np.zeros(spec.concrete({}), numpy_dtype(spec.dtype)))
+        if static:
+            names = ", ".join(spec.name for spec in static)
+            warnings.warn(f"inputs {names} have not been set: they are zeros", UserWarning, stacklevel=3)
 
     def get_num_outputs(self) -> int:
         return self._executor.num_outputs
@@ -68,6 +83,7 @@ class GraphModule:
 
     def get_input(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an input or constant, in `out` if given."""
+        self._complete_inputs()
         return self._copy(self._executor.get_input(index), out)
 
     def _copy(self, values: Any, out: NDArray | None) -> NDArray:
@@ -89,6 +105,7 @@ class GraphModule:
         )  # fmt: skip
 
         def evaluate(*args: Any) -> BenchmarkResult:
+            self._complete_inputs()
             return repetition.measure(self._executor.run, self._executor.clock)
 
         return evaluate
@@ -110,7 +127,7 @@ class GraphModule:
         return self.time_evaluator(func_name, device, number, repeat, min_repeat_ms, *numbers)()
 
     def _run_from_host(self, inputs: dict[str, Any]) -> None:
-        self._executor.run(**inputs)
+        self.run(**inputs)
         for index in range(self._executor.num_outputs):
             self.get_output(index).numpy()
 

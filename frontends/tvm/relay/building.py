@@ -125,15 +125,18 @@ class CGraphModule(GraphExecutorFactoryModule):
 
 
 def build(
-    ir_mod: Module | Function,
+    ir_mod: Module | Function | None = None,
     target: Any = None,
     target_host: Any = None,
     params: Mapping[str, Any] | None = None,
     mod_name: str = "default",
     executor: Executor | None = None,
     runtime: Runtime | None = None,
+    *,
+    mod: Module | Function | None = None,
+    func: Module | Function | None = None,
 ) -> GraphExecutorFactoryModule:
-    """Compiles the function `main` of a graph. params: the arrays of constant parameters, by name; those that
+    """Compiles the function `main` of a graph. mod, func: the graph under its names until v0.7.  params: the arrays of constant parameters, by name; those that
     `relay.quantize` has replaced by constants are ignored.
 
     target: `llvm` by default, `c` for the same with C as the source, `cuda` for a GPU;
@@ -143,11 +146,14 @@ def build(
     """
     if runtime is not None and runtime.name == "crt":
         raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
-    mod = bind_graph(ir_mod, params)
+    given = [each for each in (ir_mod, mod, func) if each is not None]
+    if len(given) != 1:
+        raise ArgumentError(f"relay.build: {len(given)} graphs, expected one as the first argument")
+    graph = bind_graph(given[0], params)
     level = PassContext.current().opt_level
     chosen = target_of(target)
-    executable = build_graph(mod, target=chosen.compiled, opt_level=level)
-    return CGraphModule(executable, mod, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
+    executable = build_graph(graph, target=chosen.compiled, opt_level=level)
+    return CGraphModule(executable, graph, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
 
 
 def optimize(

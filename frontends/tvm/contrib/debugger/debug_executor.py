@@ -73,6 +73,7 @@ class GraphModuleDebug(GraphModule):
             raise OptionError(f"collectors: {collectors!r}, expected none")
         if input_dict:
             self._executor.set_input(**input_dict)
+        self._complete_inputs()
         return Report(self._executor.profile())
 
     def run_individual(
@@ -85,6 +86,7 @@ class GraphModuleDebug(GraphModule):
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
             cache_flush_bytes,
         )  # fmt: skip
+        self._complete_inputs()
         return [list(each.results) for each in self._executor.time_kernels(repetition)]
 
     def debug_get_output(self, node: str | int, out: NDArray | None = None) -> NDArray:
@@ -99,6 +101,7 @@ class GraphModuleDebug(GraphModule):
             if not found and node in (run.kernel, run.index):
                 found.append(array(run.outputs[0], self._executor.device))
 
+        self._complete_inputs()
         self._executor.run_kernels(keep)
         if not found:
             raise ArgumentError(f"no kernel call {node!r}, there is {', '.join(dict.fromkeys(names)) or 'none'}")
