@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.runtime import packed
-from ...core.errors import ArgumentError, LinkError
+from ...core.errors import ArgumentError, LinkError, UnsupportedError
 from .nd import HostArray
 
 
@@ -48,18 +48,31 @@ def list_global_func_names() -> list[str]:
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The function registered under a name, or the constructor of a pass under TVM's name: `relay._transform.FuseOps`,
-    `relax.transform.LegalizeOps`, `tir.transform.Simplify`. For another name: None with `allow_missing`, else
+    `relax.transform.LegalizeOps`, `tir.transform.Simplify`. The code generators of libraries, `relax.ext.cublas`, exist
+    for programs that ask for them; `RunCodegen` does not call them. For another name: None with `allow_missing`, else
     LinkError."""
     try:
         return packed.get_global_func(name)
     except LinkError:
         space, _, own = name.rpartition(".")
+        if space == "relax.ext" and own in _LIBRARIES:
+            return _library(own)
         found = getattr(import_module(_PASSES[space], __package__), own, None) if space in _PASSES else None
         if found is None and not allow_missing:
             raise
         return found
 
 
+def _library(name: str) -> Callable[..., Any]:
+    """The code generator of a library, which `relax.build` calls itself."""
+
+    def generate(*args: Any) -> Any:
+        raise UnsupportedError(f"relax.ext.{name}: expected relax.build with the target `cuda -libs={name}`")
+
+    return generate
+
+
+_LIBRARIES = ("cublas", "cudnn")
 _PASSES = {
     "relax.transform": ".relax.transform",
     "relay._transform": ".relay.transform",

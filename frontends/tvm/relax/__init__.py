@@ -24,6 +24,7 @@ from .calls import *  # noqa: F403
 from .expr import *  # noqa: F403
 from .expr_functor import PyExprMutator, PyExprVisitor
 from .function import Function
+from .kernel_calls import call_own_kernels
 from .pipelines import BUILDING, PipelineLike, get_default_pipeline, get_pipeline, register_pipeline
 from .struct_info import *  # noqa: F403
 
@@ -76,7 +77,7 @@ def build(
         if given not in (None, *BUILDING):
             mod = (get_pipeline(given) if isinstance(given, str) else given)(as_module(mod))
     level = PassContext.current().opt_level
-    mod = transform.replace_calls(as_module(mod), {})
+    mod = call_own_kernels(transform.replace_calls(as_module(mod), {}))
     return Executable(build_relax(mod, target_of(target).compiled, opt_level=level))
 
 

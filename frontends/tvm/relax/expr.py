@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ....operators import relax
 from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, number_of, prim, shape
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
+from ...tvmscript.values import Word
 from .struct_info import StructInfo, TensorStructInfo, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
@@ -46,6 +48,13 @@ class Expr:
     def children(self) -> Sequence[Expr]:
         """The expressions of which this one consists, in the order of computation."""
         return ()
+
+    def __tvmscript_call__(self, word: Word, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """The call of a word of `R` on expressions: of the function `relax.op` of this name."""
+        # lazy: operators are calls, which are expressions
+        from .calls import op
+
+        return attrgetter(word.path)(op)(*args, **named)
 
     def __getitem__(self, index: int) -> Expr:
         return TupleGetItem(self, index)

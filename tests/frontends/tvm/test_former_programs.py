@@ -1,0 +1,93 @@
+"""Programs of several versions of TVM: former names of arguments and modules, words of `R` on expressions."""
+
+# pyright: reportInvalidTypeForm=false, reportUndefinedVariable=false
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell.frontends.tvm import auto_scheduler, relax, relay, te, topi
+from stepwell.frontends.tvm.former_names import former_names
+from stepwell.frontends.tvm.ir.module import IRModule
+from stepwell.frontends.tvm.relay.frontend import shapes_of_inputs
+from stepwell.frontends.tvm.script import ir as I
+from stepwell.frontends.tvm.script import relax as R
+from stepwell.frontends.tvm.script import tir as T
+
+
+@former_names(data=("input", "src"), kernel="filter")
+def pair(data: int, kernel: int = 0) -> tuple[int, int]:
+    return data, kernel
+
+
+def test_arguments_have_former_names() -> None:
+    assert pair(1, 2) == pair(input=1, filter=2) == pair(1, filter=2) == pair(src=1, kernel=2)
+    with pytest.raises(TypeError, match="multiple values for argument 'data'"):
+        pair(data=1, input=2)
+    x, w = te.placeholder((1, 2, 4, 4)), te.placeholder((3, 2, 3, 3))
+    assert topi.nn.conv2d(input=x, filter=w, strides=1, padding=0, dilation=1).shape[1] == 3
+    assert te.create_prim_func(ops=[x, topi.nn.relu(x)]).params
+
+
+def test_modules_of_former_versions(capsys: pytest.CaptureFixture[str]) -> None:
+    assert tvm._ffi.runtime_ctypes.Device is tvm._ffi.runtime_ctypes.TVMContext is type(tvm.cpu())
+    assert auto_scheduler.utils.get_func_name(pair) == "pair"
+    assert auto_scheduler.utils.list_to_tuple([1, [2, 3]]) == (1, (2, 3))
+    assert auto_scheduler.utils.array_mean([1, 3]) == 2
+    x = relay.var("x", shape=(2,))
+    relay.transform.PrintIR(True)(IRModule.from_expr(relay.Function([x], x + x)))
+    assert "add(%x, %x)" in capsys.readouterr().out
+
+
+def test_words_of_r_are_functions_on_expressions() -> None:
+    a, b = (relax.Var(name, R.Tensor((2, 3), "float32")) for name in "ab")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [a, b]):
+        product = builder.emit(relax.op.matmul(a, R.permute_dims(b, [1, 0])))
+        whole = builder.emit(R.nn.relu(R.concat([product, product], axis=0)))
+        builder.emit_func_output(whole)
+    machine = relax.VirtualMachine(relax.build(builder.get(), "llvm"), tvm.cpu())
+    x = np.arange(6, dtype="float32").reshape(2, 3) - 2
+    np.testing.assert_allclose(machine["main"](x, x).numpy(), np.maximum(np.concatenate([x @ x.T, x @ x.T]), 0))
+
+
+@I.ir_module
+class OwnKernel:
+    @T.prim_func
+    def double(x: T.handle, y: T.handle):
+        T.func_attr({"global_symbol": "double"})
+        n = T.int64()
+        A = T.match_buffer(x, (n,))
+        B = T.match_buffer(y, (n,))
+        for i in range(n):
+            with T.block("B"):
+                v = T.axis.spatial(n, i)
+                B[v] = A[v] * 2.0
+
+    @R.function
+    def main(x: R.Tensor(("n",), "float32")):
+        n = T.int64()
+        return R.call_dps_packed("double", (x,), R.Tensor((n,), "float32"))
+
+
+def test_kernels_of_a_module_are_called_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    machine: Any = relax.VirtualMachine(relax.build(OwnKernel, "llvm"), tvm.cpu())
+    assert machine["main"](np.array([1, 2], "float32")).numpy().tolist() == [2, 4]
+    OwnKernel["main"].show(black_format=True)
+    OwnKernel["double"].show("light", black_format=False)
+    assert "def double" in capsys.readouterr().out
+
+
+def test_shapes_of_other_names_are_ignored() -> None:
+    onnx = pytest.importorskip("onnx")
+    value = onnx.helper.make_tensor_value_info("x", 1, [2])
+    model = onnx.helper.make_model(onnx.helper.make_graph([], "g", [value], [value]))
+    with pytest.warns(UserWarning, match="shapes of data are ignored: the inputs are x"):
+        assert shapes_of_inputs(model, {"data": (1,), "x": (2,)}) == {"x": (2,)}
+
+
+def test_a_pipeline_may_prepare_weights(tmp_path: Any) -> None:
+    tuning = relax.get_pipeline("static_shape_tuning", total_trials=0, work_dir=str(tmp_path), cpu_weight_prepack=True)
+    assert tuning.info.name == "static_shape_tuning"
