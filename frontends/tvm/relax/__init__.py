@@ -30,6 +30,10 @@ from .struct_info import *  # noqa: F403
 
 __getattr__ = report_absent("tvm.relax")
 
+Type, TensorType, TupleType, ShapeType = StructInfo, TensorStructInfo, TupleStructInfo, ShapeStructInfo  # noqa: F405
+AnyType = ObjectType = ObjectStructInfo  # noqa: F405
+"""The types by their names since v0.26."""
+
 __tvmscript__ = Word("R")
 """The meaning of the name of this package in a TVMScript program, whose words of 2022 were `relax.add`."""
 

@@ -36,6 +36,11 @@ class Expr:
         return self._struct_info
 
     @property
+    def ty(self) -> StructInfo:
+        """The type of the value, by its name since v0.26."""
+        return self.struct_info
+
+    @property
     def known_struct_info(self) -> StructInfo | None:
         """The type of the value if it has been computed, as by the builder that has emitted the expression."""
         return self._struct_info

@@ -30,6 +30,8 @@ from ..intrinsics import registered_attributes
 from ..ir.module import IRModule
 from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
+from .backend.pattern_registry import FusionPattern as FusionPattern
+from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
 from .expr import Call, Expr, TupleGetItem, Var
