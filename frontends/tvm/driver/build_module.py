@@ -33,6 +33,7 @@ from ....transforms.tir.unroll_loops import TirUnrollLoopsPass
 from ....transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 from ... import te
 from .. import relax
+from ..exporting import overwrite
 from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
@@ -178,9 +179,10 @@ class OperatorModule:
     def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        fcompile, options: a linker, `cc` and other options of it, which nothing needs. OptionError if another kind of
-        file exists at the path, OSError.
+        fcompile, options: a linker, `cc` and other options of it, which nothing needs. A file at the path is replaced.
+        OptionError for a folder that holds something else, OSError.
         """
+        overwrite(file_name)
         self._program.export(file_name)
 
 

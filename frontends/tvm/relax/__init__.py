@@ -14,6 +14,7 @@ from ....core.errors import ArgumentError
 from ....module import Module
 from ...tvmscript.values import Word
 from ..absent import report_absent
+from ..exporting import overwrite
 from ..nd import Device
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, as_module
@@ -47,9 +48,10 @@ class Executable:
     def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **kwargs: Any) -> None:
         """Saves the program for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        fcompile, kwargs: of the C compiler, which is not called.  OptionError if another kind of file exists at the
-        path, OSError.
+        fcompile, kwargs: of the C compiler, which is not called. A file at the path is replaced. OptionError for a
+        folder that holds something else, OSError.
         """
+        overwrite(file_name)
         self.executable.save(file_name)
 
     def as_text(self) -> str:

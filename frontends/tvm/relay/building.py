@@ -20,6 +20,7 @@ from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
 from ..driver.build_module import C_FORMATS, NATIVE_FORMATS, DeviceModule, check_c_format, save_source, source_of
+from ..exporting import overwrite
 from ..former_names import former_names
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array, cpu
@@ -110,11 +111,12 @@ class GraphExecutorFactoryModule:
         """Saves the graph, library and params for `tvm.runtime.load_module`: as one file if the name ends in `.tar`,
         else as a folder.
 
-        fcompile, workspace_dir, kwargs: of the C compiler, which is not called.  OptionError if another kind of file
-        exists at the path, and for `addons`; OSError.
+        fcompile, workspace_dir, kwargs: of the C compiler, which is not called. A file at the path is replaced.
+        OptionError for a folder that holds something else, and for `addons`; OSError.
         """
         if addons:
             raise OptionError(f"export_library: addons {', '.join(addons)}, expected none: native code has no objects")
+        overwrite(file_name)
         self.executable.save(file_name)
 
     def __iter__(self) -> Iterator[Any]:

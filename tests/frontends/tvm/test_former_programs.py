@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
+from stepwell import OptionError
 from stepwell.frontends.tvm import auto_scheduler, relax, relay, te, topi
 from stepwell.frontends.tvm.former_names import former_names
 from stepwell.frontends.tvm.ir.module import IRModule
@@ -91,3 +92,25 @@ def test_shapes_of_other_names_are_ignored() -> None:
 def test_a_pipeline_may_prepare_weights(tmp_path: Any) -> None:
     tuning = relax.get_pipeline("static_shape_tuning", total_trials=0, work_dir=str(tmp_path), cpu_weight_prepack=True)
     assert tuning.info.name == "static_shape_tuning"
+
+
+def test_an_exported_library_replaces_a_file(tmp_path: Any) -> None:
+    x = relay.var("x", shape=(2,))
+    library = relay.build(relay.Function([x], x + x))
+    for name in ("net.so", "net.tar"):
+        (tmp_path / name).write_text("of another compiler")
+        library.export_library(tmp_path / name)
+        library.export_library(tmp_path / name)
+        assert tvm.runtime.load_module(tmp_path / name)["default"](tvm.cpu()).get_num_inputs() == 1
+    (tmp_path / "full.so").mkdir()
+    (tmp_path / "full.so" / "notes").touch()
+    with pytest.raises(OptionError, match="there is something else"):
+        library.export_library(tmp_path / "full.so")
+
+
+def test_operators_have_the_names_of_their_functions() -> None:
+    x = relax.Var("x", relax.TensorType((2, 2), "float32"))
+    assert tvm.get_global_func("relax.op.nn.relu")(x).op.name == "relax.nn.relu"
+    assert tvm.get_global_func("topi.nn.relu") is topi.nn.relu
+    assert tvm.get_global_func("relax.op.no_operator", True) is None
+    assert x.ty is x.struct_info
