@@ -114,3 +114,11 @@ def test_operators_have_the_names_of_their_functions() -> None:
     assert tvm.get_global_func("topi.nn.relu") is topi.nn.relu
     assert tvm.get_global_func("relax.op.no_operator", True) is None
     assert x.ty is x.struct_info
+
+
+def test_visitors_recurse_over_deep_graphs() -> None:
+    x = relay.var("x", shape=(2,))
+    body = x
+    for _ in range(1000):
+        body = relay.nn.relu(body)
+    assert relay.ExprMutator().visit(relay.Function([x], body)).body is body
