@@ -25,9 +25,17 @@ from .relay_integration import extract_tasks as extract_task_from_relay
 from .space_generator import SpaceGenerator
 from .tir_integration import compile_tir, tune_tir
 from .tune_context import MeasureCandidate, TuneContext
-from .tuning import ExtractedTask, Profiler, TuneConfig, tune_extracted_tasks
+from .tuning import ExtractedTask, Profiler, TuneConfig, former_config, tune_extracted_tasks
 
 __getattr__ = report_absent("tvm.meta_schedule")
+
+ReplayTraceConfig = EvolutionarySearchConfig = former_config
+
+
+def ApplyHistoryBest(database: Database) -> Database:
+    """A database, as the context of a compilation, under the name until v0.9."""
+    return database
+
 
 __all__ = [
     "Database", "ExtractedTask", "MeasureCandidate", "Profiler", "SpaceGenerator", "TuneConfig", "TuneContext",

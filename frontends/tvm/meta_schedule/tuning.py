@@ -35,6 +35,19 @@ class TuneConfig:
     logger_config: Any = None
 
 
+def former_config(
+    num_trials_per_iter: int = 64,
+    num_trials_total: int | None = None,
+    max_trials_per_task: int | None = None,
+    max_trials_global: int | None = None,
+    **_parts: Any,
+) -> TuneConfig:
+    """The numbers of a search under the names of v0.8: `ReplayTraceConfig`, `EvolutionarySearchConfig`. Ignored are the
+    parts of TVM's search."""
+    most = max_trials_global or num_trials_total or max_trials_per_task or 64
+    return TuneConfig(most, num_trials_per_iter, max_trials_per_task)
+
+
 @dataclass(frozen=True)
 class ExtractedTask:
     """A kernel of a program. dispatched: its module.  weight: the number of its calls."""

@@ -9,7 +9,7 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell import OptionError
-from stepwell.frontends.tvm import auto_scheduler, relax, relay, te, topi
+from stepwell.frontends.tvm import auto_scheduler, meta_schedule, relax, relay, te, topi
 from stepwell.frontends.tvm.former_names import former_names
 from stepwell.frontends.tvm.ir.module import IRModule
 from stepwell.frontends.tvm.relay.frontend import shapes_of_inputs
@@ -122,3 +122,10 @@ def test_visitors_recurse_over_deep_graphs() -> None:
     for _ in range(1000):
         body = relay.nn.relu(body)
     assert relay.ExprMutator().visit(relay.Function([x], body)).body is body
+
+
+def test_a_search_has_the_names_of_v08() -> None:
+    assert meta_schedule.ReplayTraceConfig(32, num_trials_total=8) == meta_schedule.TuneConfig(8, 32)
+    database = meta_schedule.database.MemoryDatabase()
+    with meta_schedule.ApplyHistoryBest(database):
+        assert meta_schedule.Database.current() is database

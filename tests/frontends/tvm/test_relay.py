@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -229,8 +230,17 @@ def test_the_debugger_measures_kernels() -> None:
     assert all(seconds > 0 for each in times for seconds in each)
     with pytest.raises(OptionError, match=r"collectors: .*, expected none"):
         module.profile(["cycles"])
-    with pytest.raises(OptionError, match="dump_root: 'x', expected None"):
-        debug_executor.GraphModuleDebug(module, dump_root="x")
+
+
+def test_the_debugger_writes_files(tmp_path: Path) -> None:
+    module = debug_executor.GraphModuleDebug(debugged(), dump_root=str(tmp_path))
+    module.run(x=np.array([[-1, 0, 2]] * 2, "float32"))
+    folder = tmp_path / "_tvmdbg_device_CPU_0"
+    assert "nodes" in json.loads((folder / "_tvmdbg_graph_dump.json").read_text())
+    arrays = tvm.runtime.load_param_dict_from_file(str(folder / "output_tensors.params"))
+    assert arrays["fused_nn_relu____topo-index:0____output-num:0"].numpy().tolist() == [[0, 0, 2]] * 2
+    events = json.loads((folder / "_tvmdbg_execution_trace.json").read_text())["traceEvents"]
+    assert [event["ph"] for event in events] == ["B", "E"] * 3
 
 
 def test_the_debugger_shows_results_of_kernels() -> None:
