@@ -299,6 +299,11 @@ class ExternFunc(Expr):
         return Call(self, args, sinfo_args=infos)
 
 
+def extern(name: str) -> ExternFunc:
+    """A packed function, by its name."""
+    return ExternFunc(name)
+
+
 class Attrs(Mapping[str, Any]):
     """The attributes of a call: `attrs.axis` and `attrs["axis"]`. explicit: those that are set; the others have the
     values of `defaults`."""
@@ -379,5 +384,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Attrs", "Call", "Constant", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue", "ShapeExpr",
-    "StringImm", "Tuple", "TupleGetItem", "Var", "const",
+    "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import OptionError
+from stepwell import OptionError, UnsupportedError
 from stepwell.frontends.tvm import auto_scheduler, meta_schedule, relax, relay, te, topi
 from stepwell.frontends.tvm.former_names import former_names
 from stepwell.frontends.tvm.ir.module import IRModule
@@ -129,3 +129,59 @@ def test_a_search_has_the_names_of_v08() -> None:
     database = meta_schedule.database.MemoryDatabase()
     with meta_schedule.ApplyHistoryBest(database):
         assert meta_schedule.Database.current() is database
+
+
+@I.ir_module
+class Network:
+    @T.prim_func
+    def twice(A: T.Buffer((2, 4), "float32"), B: T.Buffer((2, 4), "float32")):
+        for i, j in T.grid(2, 4):
+            with T.block("B"):
+                v, w = T.axis.remap("SS", [i, j])
+                B[v, w] = A[v, w] * 2.0
+
+    @R.function
+    def main(
+        x: R.Tensor((1, 3, 6, 4), "float32"), w: R.Tensor((2, 3, 3, 1), "float32"), v: R.Tensor((4, 4), "float32")
+    ):
+        cls = Network
+        with R.dataflow():
+            a = R.nn.conv2d(x, w, strides=(4, 1))
+            b = R.matmul(R.reshape(a, (2, 4)), v)
+            c = R.call_tir(cls.twice, (b,), relax.TensorStructInfo((2, 4), "float32"))
+            R.output(c)
+        return c
+
+
+@pytest.mark.parametrize(
+    ("change", "tolerance"),
+    [
+        (relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]}), 1e-5),
+        (relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "default", "NCHW"]}), 1e-5),
+        (relax.transform.ToMixedPrecision(), 1e-2),
+        (relax.transform.ToMixedPrecision("float16"), 2e-2),
+    ],
+)
+def test_operators_in_other_layouts_and_types(change: Any, tolerance: float) -> None:
+    random = np.random.default_rng(0)
+    arrays = [random.standard_normal(shape).astype("float32") for shape in ((1, 3, 6, 4), (2, 3, 3, 1), (4, 4))]
+    before, after = (
+        relax.VirtualMachine(relax.build(mod, "llvm"), tvm.cpu())["main"](*arrays).numpy()
+        for mod in (Network, change(Network))
+    )
+    np.testing.assert_allclose(after, before, rtol=tolerance, atol=tolerance)
+    assert str(change(Network)) != str(Network)
+
+
+def test_wrong_layouts_are_errors() -> None:
+    with pytest.raises(UnsupportedError, match=r"ConvertLayout: operator relax\.add"):
+        relax.transform.ConvertLayout({"relax.add": ["NHWC"]})
+    with pytest.raises(OptionError, match="expected those of images and weights"):
+        relax.transform.ConvertLayout({"relax.nn.conv2d": []})
+    with pytest.raises(UnsupportedError, match="layout NCHW4c for NCHW, expected the same dimensions"):
+        relax.transform.ConvertLayout({"relax.nn.conv2d": ["NCHW4c"]})(Network)
+
+
+def test_a_product_of_tensors_of_other_ranks_has_a_type_of_its_own() -> None:
+    a, b = relax.Var("a", R.Tensor((2, 3, 4), "float16")), relax.Var("b", R.Tensor((4, 5), "float16"))
+    assert relax.op.matmul(a, b, out_dtype="float32").struct_info.dtype == "float32"
