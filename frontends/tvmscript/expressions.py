@@ -319,11 +319,8 @@ def attribute_of(context: ElaborationContext, value: Value, name: str, span: Spa
             return pytime.getattr_of(context.module.budget, value, name, name_span)
 
 
-_CLASSES_OF_TYPES = {
-    f"{kind}{ending}": kind
-    for kind in ("Object", "Prim", "Shape", "Tensor", "Tuple")
-    for ending in ("StructInfo", "Type")
-}
+_TYPES = ("Object", "Prim", "Shape", "Tensor", "Tuple")
+_CLASSES_OF_TYPES = {f"{kind}{ending}": kind for kind in _TYPES for ending in ("StructInfo", "Type")}
 """The types of `R` by the classes of their values: `relax.TensorStructInfo((4,), "float32")` is `R.Tensor`."""
 
 
