@@ -23,7 +23,22 @@ from .struct_info import StructInfo, TensorStructInfo, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
 
-class Expr:
+class Scriptable:
+    """The base class of expressions, bindings and blocks, which have a text of their own."""
+
+    def script(self, **options: Any) -> str:
+        """The node as TVMScript. options: of TVM's printer, which the text does not depend on."""
+        # lazy: most programs print modules
+        from .texts import text_of
+
+        return text_of(self)
+
+    def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
+        """Prints `script()`. The options are those of TVM's printer, which the text does not depend on."""
+        print(self.script())
+
+
+class Expr(Scriptable):
     """An expression."""
 
     _struct_info: StructInfo | None = None

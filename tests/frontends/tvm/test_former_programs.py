@@ -185,3 +185,32 @@ def test_wrong_layouts_are_errors() -> None:
 def test_a_product_of_tensors_of_other_ranks_has_a_type_of_its_own() -> None:
     a, b = relax.Var("a", R.Tensor((2, 3, 4), "float16")), relax.Var("b", R.Tensor((4, 5), "float16"))
     assert relax.op.matmul(a, b, out_dtype="float32").struct_info.dtype == "float32"
+
+
+def test_expressions_and_bindings_have_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    x, y, z = (relax.Var(name, R.Tensor((2,), "float32")) for name in "xyz")
+    cond = relax.Var("c", R.Tensor((), "bool"))
+    call = relax.op.add(x, relax.const(1.0))
+    call.show()
+    relax.SeqExpr([relax.DataflowBlock([relax.VarBinding(y, call)])], y).show(black_format=False)
+    branch = relax.SeqExpr([relax.BindingBlock([relax.VarBinding(y, relax.op.exp(x))])], y)
+    print(relax.VarBinding(z, relax.If(cond, branch, branch)).script())
+    print(relax.Tuple([relax.TupleGetItem(x, 0)]).script(), relax.extern("f")(x, sinfo_args=[]).script())
+    assert capsys.readouterr().out.splitlines() == [
+        'R.add(x, R.const(1.0, "float32"))',
+        "with R.dataflow():",
+        '    y = R.add(x, R.const(1.0, "float32"))',
+        "    R.output(y)",
+        "y",
+        "if c:",
+        "    y = R.exp(x)",
+        "    z = y",
+        "else:",
+        "    y = R.exp(x)",
+        "    z = y",
+        "(x[0],) R.ExternFunc('f')(x)",
+    ]
+
+
+def test_tags_of_other_gpus() -> None:
+    assert tvm.target.Target("apple/m2-gpu").kind.name == "metal"
