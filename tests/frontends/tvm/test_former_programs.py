@@ -35,7 +35,7 @@ def test_arguments_have_former_names() -> None:
 def test_modules_of_former_versions(capsys: pytest.CaptureFixture[str]) -> None:
     assert tvm._ffi.runtime_ctypes.Device is tvm._ffi.runtime_ctypes.TVMContext is type(tvm.cpu())
     assert auto_scheduler.utils.get_func_name(pair) == "pair"
-    assert tvm.tir.tensor_intrin.DP4A_INTRIN == "dp4a"
+    assert tvm.tir.tensor_intrin.DP4A_INTRIN == "dp4a_s8s8s32"
     assert not hasattr(tvm.tir.tensor_intrin, "NO_INTRIN")
     assert auto_scheduler.utils.list_to_tuple([1, [2, 3]]) == (1, (2, 3))
     assert auto_scheduler.utils.array_mean([1, 3]) == 2
