@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from ..absent import report_absent
 from ..autotvm.measure import request_remote
 from ..topi.utils import get_const_int, get_const_tuple
@@ -27,4 +29,27 @@ def array_mean(arr: Sequence[Any]) -> float:
     return sum(getattr(each, "value", each) for each in arr) / len(arr)
 
 
-__all__ = ["array_mean", "get_const_int", "get_const_tuple", "get_func_name", "list_to_tuple", "request_remote"]
+def to_str_round(x: Any, decimal: int = 6) -> str:
+    """Numbers as text, floats with so many places; a list and a dictionary with the texts of their values."""
+    match x:
+        case str():
+            return x
+        case dict():
+            return str({key: to_str_round(value, decimal) for key, value in x.items()})  # pyright: ignore[reportUnknownVariableType]
+        case list() | tuple() | np.ndarray():
+            return f"[{', '.join(to_str_round(each, decimal) for each in x)}]"  # pyright: ignore[reportUnknownVariableType]
+        case float() | np.floating():
+            return f"{x:.{decimal}f}"
+        case _:
+            return str(x)
+
+
+__all__ = [
+    "array_mean",
+    "get_const_int",
+    "get_const_tuple",
+    "get_func_name",
+    "list_to_tuple",
+    "request_remote",
+    "to_str_round",
+]

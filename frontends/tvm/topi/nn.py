@@ -10,6 +10,7 @@ from ....expressions.tensor import Tensor, compute
 from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools, vision
 from ....operators.activations import leaky_relu, prelu, relu
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
+from ....operators.broadcast import add
 from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
 from ....operators.losses import nll_loss
@@ -30,6 +31,7 @@ __all__ = [
     "adaptive_pool",
     "adaptive_pool1d",
     "adaptive_pool3d",
+    "add",
     "batch_matmul",
     "batch_norm",
     "conv1d",

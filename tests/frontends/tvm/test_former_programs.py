@@ -39,6 +39,8 @@ def test_modules_of_former_versions(capsys: pytest.CaptureFixture[str]) -> None:
     assert not hasattr(tvm.tir.tensor_intrin, "NO_INTRIN")
     assert auto_scheduler.utils.list_to_tuple([1, [2, 3]]) == (1, (2, 3))
     assert auto_scheduler.utils.array_mean([1, 3]) == 2
+    assert auto_scheduler.utils.to_str_round([1.5, (2, "x")], 2) == "[1.50, [2, x]]"
+    assert auto_scheduler.utils.to_str_round({"a": 0.25}, 1) == "{'a': '0.2'}"
     x = relay.var("x", shape=(2,))
     relay.transform.PrintIR(True)(IRModule.from_expr(relay.Function([x], x + x)))
     assert "add(%x, %x)" in capsys.readouterr().out
