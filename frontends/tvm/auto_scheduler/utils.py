@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,26 @@ def array_mean(arr: Sequence[Any]) -> float:
     return sum(getattr(each, "value", each) for each in arr) / len(arr)
 
 
+def decode_workload_key(workload_key: str) -> tuple[str, tuple[Any, ...] | None]:
+    """The name of the function of a workload and its arguments, nested lists as one; a key of another form is the
+    name, without arguments."""
+    try:
+        items = json.loads(workload_key)
+    except json.JSONDecodeError:
+        return workload_key, None
+    if not isinstance(items, list) or not items:
+        return workload_key, None
+    return items[0], tuple(_leaves(items[1:]))
+
+
+def _leaves(items: Sequence[Any]) -> Iterator[Any]:
+    for each in items:
+        if isinstance(each, list | tuple):
+            yield from _leaves(each)
+        else:
+            yield each
+
+
 def to_str_round(x: Any, decimal: int = 6) -> str:
     """Numbers as text, floats with so many places; a list and a dictionary with the texts of their values."""
     match x:
@@ -46,6 +67,7 @@ def to_str_round(x: Any, decimal: int = 6) -> str:
 
 __all__ = [
     "array_mean",
+    "decode_workload_key",
     "get_const_int",
     "get_const_tuple",
     "get_func_name",

@@ -39,6 +39,8 @@ def test_modules_of_former_versions(capsys: pytest.CaptureFixture[str]) -> None:
     assert not hasattr(tvm.tir.tensor_intrin, "NO_INTRIN")
     assert auto_scheduler.utils.list_to_tuple([1, [2, 3]]) == (1, (2, 3))
     assert auto_scheduler.utils.array_mean([1, 3]) == 2
+    assert auto_scheduler.utils.decode_workload_key('["f", 1, [2, 3]]') == ("f", (1, 2, 3))
+    assert auto_scheduler.utils.decode_workload_key("f") == ("f", None)
     assert auto_scheduler.utils.to_str_round([1.5, (2, "x")], 2) == "[1.50, [2, x]]"
     assert auto_scheduler.utils.to_str_round({"a": 0.25}, 1) == "{'a': '0.2'}"
     x = relay.var("x", shape=(2,))
@@ -218,3 +220,11 @@ def test_expressions_and_bindings_have_texts(capsys: pytest.CaptureFixture[str])
 
 def test_tags_of_other_gpus() -> None:
     assert tvm.target.Target("apple/m2-gpu").kind.name == "metal"
+
+
+def test_functions_have_the_runtime_of_this_machine() -> None:
+    a = te.placeholder((2,))
+    s = te.create_schedule([topi.nn.relu(a).op])
+    assert tvm.build(s, [a, s.outputs[0].output(0)], "llvm", runtime=relay.backend.Runtime("cpp"))
+    with pytest.raises(UnsupportedError, match="build: runtime 'crt', expected None or 'cpp'"):
+        tvm.build(s, [a, s.outputs[0].output(0)], "c", runtime=relay.backend.Runtime("crt"))
