@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def former_names(**names: str | tuple[str, ...]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def former_names(**names: str | tuple[str, ...]) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """The decorator of a function that accepts keywords under earlier names, too. names: those by the name today.
 
     An argument under both names is a TypeError, as for a keyword that is given twice.
     """
     current = {old: new for new, olds in names.items() for old in ([olds] if isinstance(olds, str) else olds)}
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
         @wraps(function)
-        def call(*args: P.args, **named: P.kwargs) -> R:
+        def call(*args: Any, **named: Any) -> R:
             if current.keys() & named.keys():
                 given: Any = {}
                 for name, value in named.items():

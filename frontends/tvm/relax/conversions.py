@@ -72,9 +72,10 @@ def precision_rules(out_dtype: str) -> dict[str, Rule]:
     again."""
 
     def convert(builder: BlockBuilder, call: Call) -> Expr:
-        if any(arg.struct_info.dtype != "float32" for arg in call.args):
+        operands = call.children
+        if any(each.struct_info.dtype != "float32" for each in operands):
             return call
-        narrow = [builder.emit(op.astype(arg, "float16")) for arg in call.args]
+        narrow = [builder.emit(op.astype(each, "float16")) for each in operands]
         assert isinstance(call.op, Op)
         function = attrgetter(call.op.name.removeprefix("relax."))(op)
         result = function(*narrow, **{**dict(call.attrs), "out_dtype": out_dtype})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ....core.xdsl_compat import set_name_hint
@@ -16,15 +17,16 @@ def call_own_kernels(mod: Module) -> Module:
     same name: as in TVM, the functions of a module precede those that are registered."""
     kernels = {name for name, func in mod.function_ops.items() if isinstance(func, FuncOp)}
 
-    def is_own(call: object) -> bool:
-        named = isinstance(call, CallDpsPackedOp) and call.func_name.data in kernels
-        return named and all(is_tensor(arg.type) for arg in call.args)
+    def own_calls(whole: ModuleOp) -> list[CallDpsPackedOp]:
+        calls = [each for each in whole.walk() if isinstance(each, CallDpsPackedOp)]
+        return [
+            each for each in calls if each.func_name.data in kernels and all(is_tensor(arg.type) for arg in each.args)
+        ]
 
-    if not any(is_own(each) for each in mod.op.walk()):
+    if not own_calls(mod.op):
         return mod
     result = Module(mod.op.clone(), mod.constants)
-    for call in [each for each in result.op.walk() if is_own(each)]:
-        assert isinstance(call, CallDpsPackedOp)
+    for call in own_calls(result.op):
         new = CallTirOp(call.func_name.data, list(call.args), call.output.type)
         Rewriter.insert_op(new, InsertPoint.before(call))
         if call.output.name_hint is not None:

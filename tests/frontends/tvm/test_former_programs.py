@@ -107,7 +107,8 @@ def test_an_exported_library_replaces_a_file(tmp_path: Any) -> None:
         (tmp_path / name).write_text("of another compiler")
         library.export_library(tmp_path / name)
         library.export_library(tmp_path / name)
-        assert tvm.runtime.load_module(tmp_path / name)["default"](tvm.cpu()).get_num_inputs() == 1
+        loaded: Any = tvm.runtime.load_module(tmp_path / name)
+        assert loaded["default"](tvm.cpu()).get_num_inputs() == 1
     (tmp_path / "full.so").mkdir()
     (tmp_path / "full.so" / "notes").touch()
     with pytest.raises(OptionError, match="there is something else"):
@@ -116,7 +117,8 @@ def test_an_exported_library_replaces_a_file(tmp_path: Any) -> None:
 
 def test_operators_have_the_names_of_their_functions() -> None:
     x = relax.Var("x", relax.TensorType((2, 2), "float32"))
-    assert tvm.get_global_func("relax.op.nn.relu")(x).op.name == "relax.nn.relu"
+    relu: Any = tvm.get_global_func("relax.op.nn.relu")
+    assert relu(x).op.name == "relax.nn.relu"
     assert tvm.get_global_func("topi.nn.relu") is topi.nn.relu
     assert tvm.get_global_func("relax.op.no_operator", True) is None
     assert x.ty is x.struct_info
