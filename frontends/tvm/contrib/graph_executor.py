@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -41,8 +42,15 @@ class GraphModule:
             self._executor.set_input(name, self._converted(name, each))
 
     def _converted(self, key: str | int, value: Any) -> Any:
-        """A value in the data type of an input, as TVM's `NDArray.copyfrom` converts it."""
+        """A value in the data type of an input, as TVM's `NDArray.copyfrom` converts it; an array of TVM with as many
+        elements has the shape of the input, as TVM copies bytes."""
         executable = self._executor.executable
+        if isinstance(value, NDArray) and key not in executable.constants:
+            shape = executable.input(key).shape
+            static = tuple(size for size in shape if isinstance(size, int))
+            if len(static) == len(shape) and value.shape != static and math.prod(value.shape) == math.prod(static):
+                return value.numpy().reshape(static)
+            return value
         if not isinstance(value, np.ndarray | np.generic | bool | int | float | list) or key in executable.constants:
             return value
         return np.asarray(value, numpy_dtype(executable.input(key).dtype))

@@ -368,6 +368,13 @@ def test_an_executor_converts_arrays_of_numpy_and_numbers(module: graph_executor
     np.testing.assert_array_equal(module.get_input("data").numpy(), np.arange(1, 7, dtype="float32").reshape(2, 3))
 
 
+def test_an_array_of_as_many_elements_has_the_shape_of_the_input(module: graph_executor.GraphModule) -> None:
+    module.set_input("data", tvm.nd.array(np.arange(6, dtype="float32")))
+    np.testing.assert_array_equal(module.get_input(0).numpy(), np.arange(6, dtype="float32").reshape(2, 3))
+    with pytest.raises(ArgumentError, match=r"shape \(5,\), expected float32"):
+        module.set_input("data", tvm.nd.array(np.arange(5, dtype="float32")))
+
+
 @pytest.mark.parametrize(
     "use",
     [
