@@ -154,10 +154,15 @@ class GraphExecutor:
         target.copyfrom(output)
         return out
 
+    @property
+    def unset_inputs(self) -> list[TensorSpec]:
+        """The inputs that have not been set."""
+        return [spec for spec in self.executable.inputs if spec.name not in self._inputs]
+
     def _prepare(self) -> None:
         """Allocates outputs, and checks all arrays once for the following runs."""
         executable = self.executable
-        missing = [spec.name for spec in executable.inputs if spec.name not in self._inputs]
+        missing = [spec.name for spec in self.unset_inputs]
         if missing:
             raise ArgumentError(f"inputs {', '.join(missing)} have not been set")
         self._sizes = executable.bind_sizes([self._inputs[spec.name].layout for spec in executable.inputs])

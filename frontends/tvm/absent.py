@@ -148,10 +148,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "InferLayout": "relay.transform.ConvertLayout",
     },
     "tvm._ffi": {"extract_ext_funcs": "tvm.register_func registers functions of Python"},
-    "tvm.relay.quantize": dict.fromkeys(
-        ("annotate", "partition"),
-        "use relay.quantize.quantize, whose steps are prerequisite_optimize, calibrate, realize",
-    ),
     "tvm.relay.frontend": dict.fromkeys(
         (
             "from_caffe",

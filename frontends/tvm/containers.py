@@ -14,6 +14,10 @@ class Object:
     """The base class of the objects of the runtime."""
 
 
+String = str
+"""The type of texts: texts of Python."""
+
+
 class ADT(list[Any], Object):
     """A tuple of results, as functions of graphs return it. tag: 0, that of tuples."""
 
@@ -34,4 +38,4 @@ def tuple_object(fields: Sequence[Any] | None = None) -> ADT:
     return ADT(fields or ())
 
 
-__all__ = ["ADT", "Object", "tuple_object"]
+__all__ = ["ADT", "Object", "String", "tuple_object"]

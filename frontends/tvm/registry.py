@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ...backends.runtime import packed
-from ...core.errors import ArgumentError, LinkError
+from ...core.errors import ArgumentError, LinkError, UnsupportedError
 from .nd import HostArray
 
 
@@ -48,18 +49,43 @@ def list_global_func_names() -> list[str]:
 
 def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any] | None:
     """The function registered under a name, or the constructor of a pass under TVM's name: `relay._transform.FuseOps`,
-    `relax.transform.LegalizeOps`, `tir.transform.Simplify`. For another name: None with `allow_missing`, else
-    LinkError."""
+    `relax.transform.LegalizeOps`, `tir.transform.Simplify`. The code generators of libraries, `relax.ext.cublas`, exist
+    for programs that ask for them; `RunCodegen` does not call them. For another name: None with `allow_missing`, else
+    LinkError. So do the operators of `relax.op` and `topi`: `relax.op.nn.conv2d`."""
     try:
         return packed.get_global_func(name)
     except LinkError:
         space, _, own = name.rpartition(".")
-        found = getattr(import_module(_PASSES[space], __package__), own, None) if space in _PASSES else None
+        if space == "relax.ext" and own in _LIBRARIES:
+            return _library(own)
+        found = getattr(import_module(_PASSES[space], __package__), own, None) if space in _PASSES else _operator(name)
         if found is None and not allow_missing:
             raise
         return found
 
 
+def _library(name: str) -> Callable[..., Any]:
+    """The code generator of a library, which `relax.build` calls itself."""
+
+    def generate(*args: Any) -> Any:
+        raise UnsupportedError(f"relax.ext.{name}: expected relax.build with the target `cuda -libs={name}`")
+
+    return generate
+
+
+def _operator(name: str) -> Callable[..., Any] | None:
+    """The operator of a name of TVM, `relax.op.nn.relu` or `topi.nn.relu`, None for another name."""
+    for space, module in _OPERATORS.items():
+        if name.startswith(f"{space}."):
+            try:
+                return attrgetter(name.partition(".")[2])(import_module(module, __package__))
+            except AttributeError:
+                return None
+    return None
+
+
+_OPERATORS = {"relax.op": ".relax", "topi": ".topi"}
+_LIBRARIES = ("cublas", "cudnn")
 _PASSES = {
     "relax.transform": ".relax.transform",
     "relay._transform": ".relay.transform",

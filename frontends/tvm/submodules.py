@@ -15,7 +15,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "intrin": "tvm.te",
         "node": "tvm.ir",
     },
-    "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry"},
+    "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry", "runtime_ctypes": "tvm.runtime_ctypes"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.autotvm": {"util": "tvm.autotvm.utils"},
     "tvm.autotvm.measure": dict.fromkeys(("local_executor", "measure", "measure_methods"), "tvm.autotvm.measure"),
@@ -37,15 +37,14 @@ SUBMODULES: dict[str, dict[str, str]] = {
     },
     "tvm.relay.backend": {
         **dict.fromkeys(("executor", "runtime"), "tvm.relay.executors"),
+        "executor_factory": "tvm.relay.building",
         "interpreter": "tvm.relay.interpreter",
         "te_compiler": "tvm.relay.te_compiler",
     },
     "tvm.relay.op.contrib": {"register": "tvm.relay.pattern_tables"},
     "tvm.relay.op": {
         "contrib": "tvm.relay.pattern_tables",
-        "op": "tvm.relay.op",
-        "tensor": "tvm.relay.op",
-        "transform": "tvm.relay.op",
+        **dict.fromkeys(("algorithm", "op", "reduce", "tensor", "transform"), "tvm.relay.op"),
     },
     "tvm.relax.frontend.torch": dict.fromkeys(
         ("base_fx_graph_translator", "dynamo", "exported_program_translator", "fx_translator"),
@@ -86,7 +85,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
         "pipeline": "tvm.tir.pipelines",
     },
-    "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction", "transform"), "tvm.topi"),
+    "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
     "tvm.topi.cuda": dict.fromkeys(
         (
             "batch_matmul",

@@ -43,6 +43,6 @@ __all__ = [
 __all__ += [name for name in names.__all__ if name != "compute"]
 
 
-def create_prim_func(args: Iterable[te.Tensor | te.Var], index_dtype_override: str | None = None) -> PrimFunc:
-    """A function of the given tensors. args: its parameters: placeholders, results and variables, in order."""
-    return PrimFunc(te.create_prim_func(args, index_dtype_override).op)
+def create_prim_func(ops: Iterable[te.Tensor | te.Var], index_dtype_override: str | None = None) -> PrimFunc:
+    """A function of the given tensors. ops: its parameters: placeholders, results and variables, in order."""
+    return PrimFunc(te.create_prim_func(ops, index_dtype_override).op)

@@ -380,12 +380,12 @@ def _class_of_passes(cls: type, info: PassInfo, transform_of: Callable[[Any], Tr
     return ClassPass
 
 
-def PrintIR(header: str = "", show_meta_data: bool = False) -> FunctionalPass:
+def PrintIR(header: str | bool = "", show_meta_data: bool = False) -> FunctionalPass:
     """A pass that prints the module. header: a line before it.  show_meta_data: ignored; constants are no part of the
-    text."""
+    text. Until v0.6 it was the first argument."""
 
     def show(mod: IRModule, ctx: PassContext) -> Module:
-        print(f"{header}\n{mod}" if header else mod)
+        print(f"{header}\n{mod}" if isinstance(header, str) and header else mod)
         return mod
 
     return FunctionalPass(show, PassInfo(0, "PrintIR"))

@@ -46,9 +46,9 @@ Definition = types.FunctionType | type
 class _Word:
     """A word of a vocabulary in Python code.
 
-    In a Python function that a program calls at parse time, a call of the word emits into the program. Elsewhere, in
-    the annotations of a signature or as a constant, the word and its calls are recorded, and evaluated where a program
-    uses them.
+    In a Python function that a program calls at parse time, a call of the word emits into the program. A call on an
+    object with a method `__tvmscript_call__` is the result of the method. Elsewhere, in the annotations of a signature
+    or as a constant, the word and its calls are recorded, and evaluated where a program uses them.
     """
 
     def __init__(self, word: Word, deferred: Deferred | None = None, is_size: bool = False):
@@ -64,6 +64,9 @@ class _Word:
     def __call__(self, *args: object, **keywords: object) -> Any:
         if self._deferred is not None:
             raise TypeError(f"the value of {self._word} cannot be called")
+        call = next(filter(None, map(_call_method, (*args, *keywords.values()))), None)
+        if call is not None:
+            return call(self._word, args, keywords)
 
         def run(context: ElaborationContext, span: Span) -> Value:
             values = [Proxy.unwrap(arg, context, span) for arg in args]
@@ -89,6 +92,12 @@ class _Word:
 
     def __repr__(self) -> str:
         return str(self._word)
+
+
+def _call_method(value: Any) -> Callable[..., Any] | None:
+    """The method of an object, or of the first item of a sequence, that calls a word."""
+    first = value[0] if isinstance(value, list | tuple) and value else value
+    return getattr(first, "__tvmscript_call__", None)
 
 
 class Vocabulary(types.ModuleType):

@@ -319,11 +319,18 @@ def attribute_of(context: ElaborationContext, value: Value, name: str, span: Spa
             return pytime.getattr_of(context.module.budget, value, name, name_span)
 
 
+_TYPES = ("Object", "Prim", "Shape", "Tensor", "Tuple")
+_CLASSES_OF_TYPES = {f"{kind}{ending}": kind for kind in _TYPES for ending in ("StructInfo", "Type")}
+"""The types of `R` by the classes of their values: `relax.TensorStructInfo((4,), "float32")` is `R.Tensor`."""
+
+
 def _longer_word(word: Word, span: Span) -> Value:
     path = path_of(word)
     if word.namespace == "R":
         if word.path == "op":  # `relax.op.add` is `R.add`
             return Word("R")
+        if path in _CLASSES_OF_TYPES:
+            return Word("R", _CLASSES_OF_TYPES[path])
         if path in relax_words() or is_prefix(word) or path == "function":
             return word
         raise unknown_word(word, span)

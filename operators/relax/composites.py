@@ -314,7 +314,7 @@ def matmul(builder: RelayBuilder, x1: SSAValue, x2: SSAValue, out_dtype: str | N
     if ranks == (3, 3):
         return builder.operators("nn.batch_matmul", x1, x2, transpose_b=False, out_dtype=dtype)
     if dtype not in ("", dtype_of_tensor(x1)):
-        raise TeError(f"matmul: out_dtype {dtype} of tensors of rank {ranks[0]} and {ranks[1]}, expected rank 2 or 3")
+        x1, x2 = builder.cast(x1, dtype), builder.cast(x2, dtype)
     return builder.operators("einsum", x1, x2, equation=_product(*ranks))
 
 

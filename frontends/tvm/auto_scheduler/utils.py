@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from multiprocessing import Pipe, Process
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from .. import rpc
 from ..absent import report_absent
+from ..autotvm.measure import request_remote
 from ..autotvm.task.task import deserialize_args, serialize_args, tuples_of_lists
 from ..topi.utils import get_const_int, get_const_tuple
 
@@ -118,16 +117,6 @@ def _send_result(writer: Any, func: Callable[..., Any], args: Sequence[Any], kwa
         writer.send(func(*args, **kwargs))
     except Exception as error:
         writer.send(error)
-
-
-def request_remote(
-    device_key: str, host: str | None = None, port: int | None = None, priority: int = 1, timeout: int = 60
-) -> NoReturn:
-    """Raises UnsupportedError, as `rpc.connect_tracker` does: programs run on this machine only."""
-    del device_key, priority, timeout
-    rpc.connect_tracker(
-        host or os.environ.get("TVM_TRACKER_HOST", ""), port or int(os.environ.get("TVM_TRACKER_PORT", "0"))
-    )
 
 
 def check_remote(

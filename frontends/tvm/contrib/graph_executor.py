@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +18,11 @@ from ..params import load_param_dict
 
 
 class GraphModule:
-    """The executor of a compiled graph. Returned arrays are copies, on the device of the graph."""
+    """The executor of a compiled graph. Returned arrays are copies, on the device of the graph.
+
+    Inputs that have not been set are zeros, with a warning; TVM's are uninitialized. An input of a dynamic shape is to
+    be set before a run, else it is an ArgumentError.
+    """
 
     def __init__(self, executor: GraphExecutor | Callable[..., Any]):
         source = executor if isinstance(executor, GraphExecutor | GraphModule) else executor()
@@ -36,8 +42,15 @@ class GraphModule:
             self._executor.set_input(name, self._converted(name, each))
 
     def _converted(self, key: str | int, value: Any) -> Any:
-        """A value in the data type of an input, as TVM's `NDArray.copyfrom` converts it."""
+        """A value in the data type of an input, as TVM's `NDArray.copyfrom` converts it; an array of TVM with as many
+        elements has the shape of the input, as TVM copies bytes."""
         executable = self._executor.executable
+        if isinstance(value, NDArray) and key not in executable.constants:
+            shape = executable.input(key).shape
+            static = tuple(size for size in shape if isinstance(size, int))
+            if len(static) == len(shape) and value.shape != static and math.prod(value.shape) == math.prod(static):
+                return value.numpy().reshape(static)
+            return value
         if not isinstance(value, np.ndarray | np.generic | bool | int | float | list) or key in executable.constants:
             return value
         return np.asarray(value, numpy_dtype(executable.input(key).dtype))
@@ -49,7 +62,17 @@ class GraphModule:
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the given inputs."""
         self.set_input(**input_dict)
+        self._complete_inputs()
         self._executor.run()
+
+    def _complete_inputs(self) -> None:
+        """Sets the inputs that have not been set to zeros."""
+        static = [spec for spec in self._executor.unset_inputs if all(isinstance(size, int) for size in spec.shape)]
+        for spec in static:
+            self._executor.set_input(spec.name, np.zeros(spec.concrete({}), numpy_dtype(spec.dtype)))
+        if static:
+            names = ", ".join(spec.name for spec in static)
+            warnings.warn(f"inputs {names} have not been set: they are zeros", UserWarning, stacklevel=3)
 
     def get_num_outputs(self) -> int:
         return self._executor.num_outputs
@@ -68,6 +91,7 @@ class GraphModule:
 
     def get_input(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an input or constant, in `out` if given."""
+        self._complete_inputs()
         return self._copy(self._executor.get_input(index), out)
 
     def _copy(self, values: Any, out: NDArray | None) -> NDArray:
@@ -89,6 +113,7 @@ class GraphModule:
         )  # fmt: skip
 
         def evaluate(*args: Any) -> BenchmarkResult:
+            self._complete_inputs()
             return repetition.measure(self._executor.run, self._executor.clock)
 
         return evaluate
@@ -110,7 +135,7 @@ class GraphModule:
         return self.time_evaluator(func_name, device, number, repeat, min_repeat_ms, *numbers)()
 
     def _run_from_host(self, inputs: dict[str, Any]) -> None:
-        self._executor.run(**inputs)
+        self.run(**inputs)
         for index in range(self._executor.num_outputs):
             self.get_output(index).numpy()
 

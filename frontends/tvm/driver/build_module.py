@@ -33,6 +33,7 @@ from ....transforms.tir.unroll_loops import TirUnrollLoopsPass
 from ....transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 from ... import te
 from .. import relax
+from ..exporting import overwrite
 from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
@@ -183,9 +184,10 @@ class OperatorModule:
     def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **options: Any) -> None:
         """Saves the functions for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        fcompile, options: a linker, `cc` and other options of it, which nothing needs. OptionError if another kind of
-        file exists at the path, OSError.
+        fcompile, options: a linker, `cc` and other options of it, which nothing needs. A file at the path is replaced.
+        OptionError for a folder that holds something else, OSError.
         """
+        overwrite(file_name)
         self._program.export(file_name)
 
 
@@ -456,7 +458,7 @@ def build(
     inputs: the functions of `relax` of a module are left out, as in TVM (`compile` compiles them).  args, name, binds:
     as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine, `c` for this machine
     with C as the source, `cuda` for a GPU, `opencl` for the source of kernels alone; by default the current target.
-    target_host: the target of the host's code, `llvm`.  runtime: the default of TVM only.
+    target_host: the target of the host's code, `llvm`.  runtime: `Runtime("cpp")`, TVM's default.
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
     as `lower` shows it; where the context adds no passes to the lowering, functions without a schedule get default
@@ -465,8 +467,8 @@ def build(
     """
     if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
         args, target = None, args  # pyright: ignore[reportAssignmentType]
-    if runtime is not None:
-        raise UnsupportedError(f"build: runtime {runtime!r}, expected None")
+    if getattr(runtime, "name", runtime) not in (None, "cpp"):
+        raise UnsupportedError(f"build: runtime {getattr(runtime, 'name', runtime)!r}, expected None or 'cpp'")
     chosen = target_of(target, target_host)
     if isinstance(inputs, Module) and any(isinstance(func, RelaxFuncOp) for func in inputs.function_ops.values()):
         inputs = _without_programs(inputs)

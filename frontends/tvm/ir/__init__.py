@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from ....core.errors import UnsupportedError
@@ -23,6 +24,7 @@ from ...relay.types import TypeCall as TypeCall
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
 from . import diagnostics
+from .attributes import Attributes
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
 from .node_json import load_json, save_json
@@ -46,6 +48,16 @@ class EnvFunc:
         return EnvFunc(name)
 
 
+class CallingConv(IntEnum):
+    """The ways in which functions are called, with TVM's numbers, as their attribute `calling_conv` states."""
+
+    DEFAULT = 0
+    C_PACKED_FUNC = 1
+    DEVICE_KERNEL_LAUNCH = 2
+
+
+DictAttrs = Attributes
+"""The type of the attributes of functions."""
 Array = list
 """The type of lists of nodes: lists of Python."""
 Map = dict

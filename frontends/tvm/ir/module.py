@@ -40,7 +40,23 @@ from .diagnostics import show_errors
 from .vdevice import VDevice
 
 
-class PrimFunc(Module):
+class FunctionModule(Module):
+    """The base class of functions, which TVM prints with options."""
+
+    def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
+        """Prints the function: as TVMScript, or as MLIR if it has no form in TVMScript.
+
+        style: of TVMScript, `0.27` or `classic`, the default; those of TVM
+        (`light`, `dark`) select colours, which the text lacks. black_format, options: of TVM's printer, which the text
+        does not depend on.
+        """
+        try:
+            print(self.script(style if style in ("classic", "0.27") else "classic"))
+        except UnsupportedError:
+            print(self)
+
+
+class PrimFunc(FunctionModule):
     """One function on the `tir` landing, with its statements as a tree of nodes. Immutable; `with_body` and `with_attr`
     return a new function.
     """
@@ -357,8 +373,9 @@ class IRModule(Module):
         on_buffers = all(isinstance(op, FuncOp) for op in self.op.body.block.ops)
         return self.script() if on_buffers else str(self.op)
 
-    def script(self, style: str = "classic", show_meta: bool = False) -> str:
+    def script(self, style: str = "classic", show_meta: bool = False, **options: Any) -> str:
         """The text: TVMScript, Relay's text of graphs. show_meta: whether the arrays of constants follow Relay's text.
+        options: of TVM's printer, which the text does not depend on.
         OptionError for an unknown style of TVMScript, UnsupportedError for other operations."""
         return self._text(show_meta) if self._is_graph() else super().script(style)
 

@@ -37,6 +37,12 @@ from .tuning import (
 
 __getattr__ = report_absent("tvm.meta_schedule")
 
+
+def ApplyHistoryBest(database: Database) -> Database:
+    """A database, as the context of a compilation, under the name until v0.9."""
+    return database
+
+
 __all__ = [
     "Database", "EvolutionarySearchConfig", "ExtractedTask", "MeasureCandidate", "Profiler", "ReplayFuncConfig",
     "ReplayTraceConfig", "SpaceGenerator", "TuneConfig", "TuneContext", "TuningRecord", "Workload",

@@ -99,9 +99,13 @@ def compile_relay(
         return build(mod, target, params=params)
 
 
+extract_task_from_relay = extract_tasks
+"""The name until v0.9."""
+
+
 def is_meta_schedule_enabled() -> bool:
     """Whether the context has the option `relay.backend.use_meta_schedule`."""
     return bool(PassContext.current().config.get("relay.backend.use_meta_schedule", False))
 
 
-__all__ = ["compile_relay", "extract_tasks", "is_meta_schedule_enabled", "tune_relay"]
+__all__ = ["compile_relay", "extract_task_from_relay", "extract_tasks", "is_meta_schedule_enabled", "tune_relay"]

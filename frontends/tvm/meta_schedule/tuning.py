@@ -35,11 +35,16 @@ class TuneConfig:
     logger_config: Any = None
 
 
-def ReplayTraceConfig(num_trials_per_iter: int, num_trials_total: int, **options: Any) -> TuneConfig:
-    """The numbers of a search, as v0.8 and v0.9 have it. num_trials_total: the greatest number of measurements.
-    options: of searches that derive schedules from the fastest ones; ignored."""
-    del options
-    return TuneConfig(max_trials_global=num_trials_total, num_trials_per_iter=num_trials_per_iter)
+def ReplayTraceConfig(
+    num_trials_per_iter: int = 64,
+    num_trials_total: int | None = None,
+    max_trials_per_task: int | None = None,
+    max_trials_global: int | None = None,
+    **_parts: Any,
+) -> TuneConfig:
+    """The numbers of a search under the names of v0.8 and v0.9. Ignored are the parts of TVM's search."""
+    most = max_trials_global or num_trials_total or max_trials_per_task or 64
+    return TuneConfig(most, num_trials_per_iter, max_trials_per_task)
 
 
 ReplayFuncConfig = EvolutionarySearchConfig = ReplayTraceConfig

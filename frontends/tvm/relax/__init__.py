@@ -14,6 +14,7 @@ from ....core.errors import ArgumentError
 from ....module import Module
 from ...tvmscript.values import Word
 from ..absent import report_absent
+from ..exporting import overwrite
 from ..nd import Device
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, as_module
@@ -24,10 +25,15 @@ from .calls import *  # noqa: F403
 from .expr import *  # noqa: F403
 from .expr_functor import PyExprMutator, PyExprVisitor
 from .function import Function
+from .kernel_calls import call_own_kernels
 from .pipelines import BUILDING, PipelineLike, get_default_pipeline, get_pipeline, register_pipeline
 from .struct_info import *  # noqa: F403
 
 __getattr__ = report_absent("tvm.relax")
+
+Type, TensorType, TupleType, ShapeType = StructInfo, TensorStructInfo, TupleStructInfo, ShapeStructInfo  # noqa: F405
+AnyType = ObjectType = ObjectStructInfo  # noqa: F405
+"""The types by their names since v0.26."""
 
 __tvmscript__ = Word("R")
 """The meaning of the name of this package in a TVMScript program, whose words of 2022 were `relax.add`."""
@@ -42,9 +48,10 @@ class Executable:
     def export_library(self, file_name: str | os.PathLike[str], fcompile: Any = None, **kwargs: Any) -> None:
         """Saves the program for `tvm.runtime.load_module`: as one file if the name ends in `.tar`, else as a folder.
 
-        fcompile, kwargs: of the C compiler, which is not called.  OptionError if another kind of file exists at the
-        path, OSError.
+        fcompile, kwargs: of the C compiler, which is not called. A file at the path is replaced. OptionError for a
+        folder that holds something else, OSError.
         """
+        overwrite(file_name)
         self.executable.save(file_name)
 
     def as_text(self) -> str:
@@ -76,7 +83,7 @@ def build(
         if given not in (None, *BUILDING):
             mod = (get_pipeline(given) if isinstance(given, str) else given)(as_module(mod))
     level = PassContext.current().opt_level
-    mod = transform.replace_calls(as_module(mod), {})
+    mod = call_own_kernels(transform.replace_calls(as_module(mod), {}))
     return Executable(build_relax(mod, target_of(target).compiled, opt_level=level))
 
 

@@ -8,12 +8,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ....core.xdsl_compat import set_name_hint
 from ....operators import relax
-from .expr import DataflowVar, Expr, Var
+from .expr import DataflowVar, Expr, Scriptable, Var
 from .struct_info import StructInfo
 from .writing import Writer, unknown_variable
 
 
-class Binding:
+class Binding(Scriptable):
     """A binding of a variable."""
 
     var: Var
@@ -57,7 +57,7 @@ class MatchCast(Binding):
         return output
 
 
-class BindingBlock:
+class BindingBlock(Scriptable):
     """Bindings in order."""
 
     def __init__(self, bindings: Sequence[Binding]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,27 @@ from ....operators import relax
 from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, number_of, prim, shape
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
+from ...tvmscript.values import Word
 from .struct_info import StructInfo, TensorStructInfo, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
 
-class Expr:
+class Scriptable:
+    """The base class of expressions, bindings and blocks, which have a text of their own."""
+
+    def script(self, **options: Any) -> str:
+        """The node as TVMScript. options: of TVM's printer, which the text does not depend on."""
+        # lazy: most programs print modules
+        from .texts import text_of
+
+        return text_of(self)
+
+    def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
+        """Prints `script()`. The options are those of TVM's printer, which the text does not depend on."""
+        print(self.script())
+
+
+class Expr(Scriptable):
     """An expression."""
 
     _struct_info: StructInfo | None = None
@@ -32,6 +49,11 @@ class Expr:
         if self._struct_info is None:
             self._struct_info = struct_info_of(type_of_expr(self))
         return self._struct_info
+
+    @property
+    def ty(self) -> StructInfo:
+        """The type of the value, by its name since v0.26."""
+        return self.struct_info
 
     @property
     def known_struct_info(self) -> StructInfo | None:
@@ -46,6 +68,13 @@ class Expr:
     def children(self) -> Sequence[Expr]:
         """The expressions of which this one consists, in the order of computation."""
         return ()
+
+    def __tvmscript_call__(self, word: Word, args: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """The call of a word of `R` on expressions: of the function `relax.op` of this name."""
+        # lazy: operators are calls, which are expressions
+        from .calls import op
+
+        return attrgetter(word.path)(op)(*args, **named)
 
     def __getitem__(self, index: int) -> Expr:
         return TupleGetItem(self, index)
@@ -285,6 +314,11 @@ class ExternFunc(Expr):
         return Call(self, args, sinfo_args=infos)
 
 
+def extern(name: str) -> ExternFunc:
+    """A packed function, by its name."""
+    return ExternFunc(name)
+
+
 class Attrs(Mapping[str, Any]):
     """The attributes of a call: `attrs.axis` and `attrs["axis"]`. explicit: those that are set; the others have the
     values of `defaults`."""
@@ -365,5 +399,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Attrs", "Call", "Constant", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue", "ShapeExpr",
-    "StringImm", "Tuple", "TupleGetItem", "Var", "const",
+    "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from ....module import Module
 from ....operators import relax
 from ....operators.relax.devices import PARAM_DEVICES, Devices, device_names
 from ..ir.attributes import Attributes
+from ..ir.module import FunctionModule
 from .bindings import SeqExpr
 from .expr import Expr, Var
 from .reading import Reader
@@ -23,7 +24,7 @@ from .struct_info import StructInfo, struct_info_of
 from .writing import Writer
 
 
-class Function(Module):
+class Function(FunctionModule):
     """A function of a program: parameters, and an expression of them. Immutable."""
 
     def __init__(

@@ -23,6 +23,8 @@ from .function import Function
 
 COMPOSITE, CODEGEN = "Composite", "Codegen"
 """The attributes of functions: the name of the pattern of a composite function, and the name of its code generator."""
+LIBRARIES = ("cublas", "cudnn")
+"""The libraries that `relax.build` calls itself, as code generators."""
 
 
 @dataclass
@@ -319,6 +321,9 @@ def RunCodegen(
 ) -> FunctionalPass:
     """Compiles functions with the attribute `Codegen`, and calls the results in destination-passing style.
 
+    Functions for a library, `LIBRARIES`, stay functions of the program: `relax.build` compiles them with the others,
+    and calls the library if the target has it, `cuda -libs=cublas`.
+
     The code generator `name` is the packed function `relax.ext.name`: it takes the functions, their options (those of
     `target_options`) and the names of their constants, and returns a module for each, whose function of the same name
     takes the arguments and the results. entry_functions: ignored, as all functions are compiled. LinkError for an
@@ -330,6 +335,9 @@ def RunCodegen(
         for name, func in mod.items():
             if isinstance(func, Function) and CODEGEN in func.attrs:
                 by_generator.setdefault(func.attrs[CODEGEN], []).append(name)
+        for library in LIBRARIES:
+            if f"relax.ext.{library}" not in packed.registered_names():
+                by_generator.pop(library, None)
         for generator, names in by_generator.items():
             _compile(mod, generator, names, dict((target_options or {}).get(generator, {})))
         return _call_compiled(mod, {name for names in by_generator.values() for name in names})

@@ -9,7 +9,7 @@ from ....core.errors import OptionError
 from ....module import Module
 from ..target.target import Target, TargetLike
 from ..transform import Runnable, Sequential
-from .transform import FuseOps, FuseTIR, LegalizeOps
+from .transform import FuseOps, FuseTIR, LegalizeOps, LiftTransformParams
 from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod
 
 PipelineLike: TypeAlias = "str | Runnable"
@@ -23,15 +23,21 @@ def _zero() -> Runnable:
 
 
 def _tuning(
-    total_trials: int, target: TargetLike | None = None, work_dir: str = "tuning_logs", **options: Any
+    total_trials: int,
+    target: TargetLike | None = None,
+    work_dir: str = "tuning_logs",
+    cpu_weight_prepack: bool = False,
+    **options: Any,
 ) -> Runnable:
     """Replaces operators by kernels, tunes these and applies the schedules that were found. target: by default the
-    current one.  options: `max_trials_per_task`."""
+    current one.  cpu_weight_prepack: whether operations on weights alone become a function `NAME_transform_params`,
+    as of `LiftTransformParams`.  options: `max_trials_per_task`."""
     passes = [
         _zero(),
         LegalizeOps(),
         MetaScheduleTuneIRMod({}, work_dir, total_trials, **options),
         MetaScheduleApplyDatabase(work_dir),
+        *([LiftTransformParams()] if cpu_weight_prepack else []),
     ]
     if target is None:
         return Sequential(passes, name="static_shape_tuning")

@@ -30,8 +30,11 @@ from ..intrinsics import registered_attributes
 from ..ir.module import IRModule
 from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
+from .backend.pattern_registry import FusionPattern as FusionPattern
+from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
+from .conversions import layout_rules, precision_rules
 from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
@@ -46,6 +49,7 @@ FunctionPass = DataflowBlockPass = FunctionalPass
 """The type of passes, as TVM's users ask for it: all of them transform modules."""
 
 IN_BUILD = (
+    "AllocateWorkspace",
     "AnnotateTIROpPattern",
     "AttachGlobalSymbol",
     "CanonicalizeBindings",
@@ -60,7 +64,9 @@ IN_BUILD = (
     "RemovePurityChecking",
     "RewriteCUDAGraph",
     "RewriteDataflowReshape",
+    "SplitLayoutRewritePreproc",
     "StaticPlanBlockMemory",
+    "VMBuiltinLower",
     "VMShapeLower",
 )
 """The passes of TVM's pipelines whose work `relax.build` does, or which programs of this package do not need: they
@@ -147,6 +153,32 @@ class _Legalizer(PyExprMutator):
             return new
         self.builder_.normalize(new)  # its type, which the function may ask for
         return rule(self.builder_, new)
+
+
+def ConvertLayout(
+    desired_layouts: Mapping[str, Sequence[str]], layout_cb: Callable[..., Any] | None = None
+) -> FunctionalPass:
+    """Computes convolutions in other layouts, with transposes around them.
+
+    desired_layouts: by operator, `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: of images, weights, and results.
+    UnsupportedError for other operators, for a layout of other dimensions, and for a layout_cb.
+    """
+    if layout_cb is not None:
+        raise UnsupportedError("ConvertLayout: layout_cb is not supported, expected desired_layouts")
+    rules = layout_rules(desired_layouts)
+    return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ConvertLayout"))
+
+
+def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names: Sequence[str] | None = None) -> FunctionalPass:
+    """Computes products of matrices, of ranks 2 and 3, and convolutions of float32 on float16.
+
+    out_dtype: of the sums; other operators stay in float32.  UnsupportedError for fp16_input_names: parameters keep
+    their types.
+    """
+    if fp16_input_names:
+        raise UnsupportedError("ToMixedPrecision: fp16_input_names is not supported: parameters keep their types")
+    rules = precision_rules(out_dtype)
+    return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ToMixedPrecision"))
 
 
 def DataflowUseInplaceCalls() -> FunctionalPass:
@@ -319,9 +351,30 @@ def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
 
 
 __all__ = [
-    "AttachExternModules", "BindParams", "BundleModelParams", "CallTIRRewrite", "DataflowUseInplaceCalls",
-    "DeadCodeElimination", "EliminateCommonSubexpr", "FoldConstant", "FuseOps", "FuseOpsByPattern", "FuseTIR",
-    "Gradient", "LegalizeOps", "LiftTransformParams", "MergeCompositeFunctions", "MetaScheduleApplyDatabase",
-    "MetaScheduleTuneIRMod", "MetaScheduleTuneTIR", "RealizeVDevice", "RunCodegen", "ToNonDataflow",
-    "UpdateVDevice", "dataflowblock_pass", "function_pass",
+    "AttachExternModules",
+    "BindParams",
+    "BundleModelParams",
+    "CallTIRRewrite",
+    "ConvertLayout",
+    "DataflowUseInplaceCalls",
+    "DeadCodeElimination",
+    "EliminateCommonSubexpr",
+    "FoldConstant",
+    "FuseOps",
+    "FuseOpsByPattern",
+    "FuseTIR",
+    "Gradient",
+    "LegalizeOps",
+    "LiftTransformParams",
+    "MergeCompositeFunctions",
+    "MetaScheduleApplyDatabase",
+    "MetaScheduleTuneIRMod",
+    "MetaScheduleTuneTIR",
+    "RealizeVDevice",
+    "RunCodegen",
+    "ToMixedPrecision",
+    "ToNonDataflow",
+    "UpdateVDevice",
+    "dataflowblock_pass",
+    "function_pass",
 ]  # fmt: skip

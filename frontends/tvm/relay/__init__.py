@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from ...relay import functor, names, type_functor
 from ...relay import functor as expr_functor
 from ...relay.functor import *  # noqa: F403
@@ -37,6 +39,9 @@ from .execute import create_executor
 from .parser import fromtext, parse, parse_expr
 from .scope_builder import ScopeBuilder
 from .transform import build_config, gradient
+
+if sys.getrecursionlimit() < 10_000:  # visitors recurse over the depth of graphs, as in TVM
+    sys.setrecursionlimit(10_000)
 
 __getattr__ = report_absent("tvm.relay")
 

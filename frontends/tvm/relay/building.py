@@ -20,6 +20,8 @@ from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
 from ..driver.build_module import C_FORMATS, NATIVE_FORMATS, DeviceModule, check_c_format, save_source, source_of
+from ..exporting import overwrite
+from ..former_names import former_names
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array, cpu
 from ..target.target import target_of
@@ -37,9 +39,12 @@ class GraphExecutorFactoryModule:
         self.executable = executable
 
     def __getitem__(self, name: str) -> Any:
-        """The factory of executors under the name "default"; otherwise the kernel called `name`."""
+        """The factory of executors under the name "default", and of executors kernel by kernel under "debug_create",
+        whose first argument is "default"; otherwise the kernel called `name`."""
         if name == "default":
             return self._executor
+        if name == "debug_create":
+            return self._debug_executor
         return self.executable.program[name]
 
     def _executor(self, *devices: Device | Sequence[Device] | None) -> GraphModule:
@@ -50,6 +55,15 @@ class GraphExecutorFactoryModule:
         if len(flat) > 1:
             raise ArgumentError(f"devices {', '.join(map(str, flat))}, expected one: a graph runs on one device")
         return GraphModule(GraphExecutor(self.executable, flat[0] if flat else None))
+
+    def _debug_executor(self, name: str, *devices: Device | Sequence[Device] | None) -> GraphModule:
+        """An executor of the graph, kernel by kernel. OptionError for another name; other errors as of `_executor`."""
+        # lazy: most programs measure whole graphs
+        from ..contrib.debugger.debug_executor import GraphModuleDebug
+
+        if name != "default":
+            raise OptionError(f"debug_create: graph {name!r}, expected 'default'")
+        return GraphModuleDebug(self._executor(*devices))
 
     def get_graph_json(self) -> str:
         """The graph in TVM's JSON: nodes, the kernel that each calls, and the storage of their tensors."""
@@ -97,11 +111,12 @@ class GraphExecutorFactoryModule:
         """Saves the graph, library and params for `tvm.runtime.load_module`: as one file if the name ends in `.tar`,
         else as a folder.
 
-        fcompile, workspace_dir, kwargs: of the C compiler, which is not called.  OptionError if another kind of file
-        exists at the path, and for `addons`; OSError.
+        fcompile, workspace_dir, kwargs: of the C compiler, which is not called. A file at the path is replaced.
+        OptionError for a folder that holds something else, and for `addons`; OSError.
         """
         if addons:
             raise OptionError(f"export_library: addons {', '.join(addons)}, expected none: native code has no objects")
+        overwrite(file_name)
         self.executable.save(file_name)
 
     def __iter__(self) -> Iterator[Any]:
@@ -124,6 +139,7 @@ class CGraphModule(GraphExecutorFactoryModule):
         return c_source(lower_graph(self._graph, self._opt_level)).source
 
 
+@former_names(ir_mod=("mod", "func"))
 def build(
     ir_mod: Module | Function,
     target: Any = None,
@@ -133,8 +149,10 @@ def build(
     executor: Executor | None = None,
     runtime: Runtime | None = None,
 ) -> GraphExecutorFactoryModule:
-    """Compiles the function `main` of a graph. params: the arrays of constant parameters, by name; those that
-    `relay.quantize` has replaced by constants are ignored.
+    """Compiles the function `main` of a graph, which was `func` until v0.5 and `mod` until v0.7.
+
+    params: the arrays of constant parameters, by name; those that `relay.quantize` has replaced by constants are
+    ignored.
 
     target: `llvm` by default, `c` for the same with C as the source, `cuda` for a GPU;
     with `llvm -libs=cblas` libraries compute the operators that they
@@ -143,11 +161,11 @@ def build(
     """
     if runtime is not None and runtime.name == "crt":
         raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
-    mod = bind_graph(ir_mod, params)
+    graph = bind_graph(ir_mod, params)
     level = PassContext.current().opt_level
     chosen = target_of(target)
-    executable = build_graph(mod, target=chosen.compiled, opt_level=level)
-    return CGraphModule(executable, mod, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
+    executable = build_graph(graph, target=chosen.compiled, opt_level=level)
+    return CGraphModule(executable, graph, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
 
 
 def optimize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -34,7 +36,8 @@ def from_onnx(
     """A module for an ONNX model, and its parameters: always empty, since the parameters are constants of the module.
 
     model: a model of the package `onnx`, or a path.  shape: shapes of inputs by name, for sizes that the model leaves
-    dynamic.  opset: that of a model that states none, by default 1.  dtype: ignored in favor of the model's.
+    dynamic; those of other names are ignored with a warning.  opset: that of a model that states none, by default 1.
+    dtype: ignored in favor of the model's.
 
     Needs the extra `onnx`. OnnxError for an invalid model, OnnxUnsupportedError for a model that uses unsupported
     features. UnsupportedError for a `convert_config` or an `export_node_renamed_model_path`.
@@ -45,8 +48,21 @@ def from_onnx(
         export_node_renamed_model_path=export_node_renamed_model_path,
     )
     importer: Any = import_module("...onnx", __package__)
-    mod = importer.from_onnx(_with_opset(model, opset or 1), shapes=shape)
+    mod = importer.from_onnx(_with_opset(model, opset or 1), shapes=shapes_of_inputs(model, shape))
     return IRModule(mod.op, mod.constants), {}
+
+
+def shapes_of_inputs(model: Any, shapes: Mapping[str, Sequence[Any]] | None) -> dict[str, Sequence[Any]]:
+    """The shapes whose names are inputs of an ONNX model, with a warning for others: TVM ignores these."""
+    if not shapes:
+        return {}
+    onnx: Any = import_module("onnx")
+    graph = (onnx.load(model, load_external_data=False) if isinstance(model, str | os.PathLike) else model).graph
+    names = [each.name for each in graph.input]
+    unknown = [name for name in shapes if name not in names]
+    if unknown:
+        warnings.warn(f"shapes of {', '.join(unknown)} are ignored: the inputs are {', '.join(names)}", stacklevel=3)
+    return {name: shape for name, shape in shapes.items() if name in names}
 
 
 def _with_opset(model: Any, opset: int) -> Any:

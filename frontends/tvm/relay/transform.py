@@ -28,6 +28,7 @@ from ..ir.module import IRModule
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from ..transform import ModulePass as ModulePass
 from ..transform import Pass as Pass
+from ..transform import PrintIR as PrintIR
 from ..transform import Sequential as Sequential
 from ..transform import module_pass as module_pass
 from . import casts, normal_forms, parallel

@@ -57,6 +57,11 @@ def _tags() -> dict[str, dict[str, Any]]:
     for name, cores in _C5.items():
         mcpu = "cascadelake" if name in _CASCADELAKE else "skylake-avx512"
         tags[f"aws/cpu/c5.{name}"] = {"kind": "llvm", "mcpu": mcpu, "num-cores": cores, "keys": ["x86", "cpu"]}
+    for name, threads in (("m1-gpu", 1024), ("m1-gpu-restricted", 256), ("m2-gpu", 1024)):
+        tags[f"apple/{name}"] = {
+            "kind": "metal", "max_threads_per_block": threads, "max_shared_memory_per_block": 32768,
+            "thread_warp_size": 32,
+        }  # fmt: skip
     tags["raspberry-pi/4b-aarch64"] = {
         "kind": "llvm", "mtriple": "aarch64-linux-gnu", "mcpu": "cortex-a72", "mattr": ["+neon"], "num-cores": 4,
         "keys": ["arm_cpu", "cpu"],

@@ -10,6 +10,7 @@ from ....expressions.tensor import Tensor, compute
 from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools, vision
 from ....operators.activations import leaky_relu, prelu, relu
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
+from ....operators.broadcast import add
 from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
 from ....operators.losses import nll_loss
@@ -18,6 +19,7 @@ from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.sparse import sparse_add, sparse_conv2d_of, sparse_dense_of, sparse_transpose
 from ....operators.windows import Window, each_dimension
 from ..absent import report_absent
+from ..former_names import former_names
 from .blocked import conv2d_NCHWc, padding_to_ceil, pool, pool_grad
 from .depthwise import depthwise_conv2d_nchw, depthwise_conv2d_nhwc
 from .lstm import lstm
@@ -29,6 +31,7 @@ __all__ = [
     "adaptive_pool",
     "adaptive_pool1d",
     "adaptive_pool3d",
+    "add",
     "batch_matmul",
     "batch_norm",
     "conv1d",
@@ -131,6 +134,7 @@ def conv1d(
     )  # fmt: skip
 
 
+@former_names(data="input", kernel="filter", data_layout="layout")
 def conv2d(
     data: Tensor,
     kernel: Tensor,
@@ -140,12 +144,11 @@ def conv2d(
     data_layout: str = "NCHW",
     kernel_layout: str = "",
     out_dtype: str | None = None,
-    layout: str | None = None,
 ) -> Tensor:
     """The convolution of images. padding: as of `get_pad_tuple`.  kernel_layout: by default OIHW, or HWIO for NHWC and
-    HWCN.  layout: the data_layout, under its name up to v0.7.
+    HWCN.  Until v0.11 the tensors were `input` and `filter`, until v0.7 the data_layout was `layout`.
     """
-    image = layout or data_layout
+    image = data_layout
     window = kernel_layout or {"NHWC": "HWIO", "HWCN": "HWIO"}.get(image, "OIHW")
     around = _around(kernel, window, padding, dilation) if isinstance(padding, str) else padding
     return convolutions.conv2d(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import stepwell.frontends.tvm as tvm
-from stepwell import LinkError, OptionError, register_func
+from stepwell import LinkError, OptionError, UnsupportedError, register_func
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.ir.module import IRModule
 from stepwell.frontends.tvm.relax.backend import (
@@ -124,6 +124,20 @@ def test_a_code_generator_compiles_functions() -> None:
     mod = FuseOpsByPattern([FusionPattern("none.exp", is_op("relax.exp")(wildcard()))], annotate_codegen=True)(Model)
     with pytest.raises(LinkError, match=r"no packed function 'relax\.ext\.none'"):
         RunCodegen()(mod)
+
+
+def test_functions_for_a_library_stay() -> None:
+    """`relax.build` compiles them, and calls the library that the target has."""
+    assert tvm.get_global_func("relax.ext.cublas", True) is not None
+    mod = FuseOpsByPattern([FusionPattern("cublas.exp", is_op("relax.sigmoid")(wildcard()))], annotate_codegen=True)(
+        Model
+    )
+    library = RunCodegen()(mod)
+    assert list(library) == list(mod) != ["main"]
+    np.testing.assert_allclose(run(library, *ARGS), run(Model, *ARGS), rtol=1e-6)
+    library_generator: Any = tvm.get_global_func("relax.ext.cudnn")
+    with pytest.raises(UnsupportedError, match=r"expected relax\.build with the target `cuda -libs=cudnn`"):
+        library_generator()
 
 
 @given(

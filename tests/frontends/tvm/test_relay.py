@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -229,8 +230,17 @@ def test_the_debugger_measures_kernels() -> None:
     assert all(seconds > 0 for each in times for seconds in each)
     with pytest.raises(OptionError, match=r"collectors: .*, expected none"):
         module.profile(["cycles"])
-    with pytest.raises(OptionError, match="dump_root: 'x', expected None"):
-        debug_executor.GraphModuleDebug(module, dump_root="x")
+
+
+def test_the_debugger_writes_files(tmp_path: Path) -> None:
+    module = debug_executor.GraphModuleDebug(debugged(), dump_root=str(tmp_path))
+    module.run(x=np.array([[-1, 0, 2]] * 2, "float32"))
+    folder = tmp_path / "_tvmdbg_device_CPU_0"
+    assert "nodes" in json.loads((folder / "_tvmdbg_graph_dump.json").read_text())
+    arrays = tvm.runtime.load_param_dict_from_file(str(folder / "output_tensors.params"))
+    assert arrays["fused_nn_relu____topo-index:0____output-num:0"].numpy().tolist() == [[0, 0, 2]] * 2
+    events = json.loads((folder / "_tvmdbg_execution_trace.json").read_text())["traceEvents"]
+    assert [event["ph"] for event in events] == ["B", "E"] * 3
 
 
 def test_the_debugger_shows_results_of_kernels() -> None:
@@ -358,10 +368,44 @@ def test_an_executor_converts_arrays_of_numpy_and_numbers(module: graph_executor
     np.testing.assert_array_equal(module.get_input("data").numpy(), np.arange(1, 7, dtype="float32").reshape(2, 3))
 
 
+def test_an_array_of_as_many_elements_has_the_shape_of_the_input(module: graph_executor.GraphModule) -> None:
+    module.set_input("data", tvm.nd.array(np.arange(6, dtype="float32")))
+    np.testing.assert_array_equal(module.get_input(0).numpy(), np.arange(6, dtype="float32").reshape(2, 3))
+    with pytest.raises(ArgumentError, match=r"shape \(5,\), expected float32"):
+        module.set_input("data", tvm.nd.array(np.arange(5, dtype="float32")))
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda m: m.run(),
+        lambda m: m.get_input("data"),
+        lambda m: m.time_evaluator("run", number=1)(),
+        lambda m: debug_executor.GraphModuleDebug(m).debug_get_output(0),
+    ],
+)
+def test_inputs_that_are_not_set_are_zeros(module: graph_executor.GraphModule, use: Callable[[Any], Any]) -> None:
+    with pytest.warns(UserWarning, match="inputs data have not been set: they are zeros"):
+        use(module)
+    module.run()
+    np.testing.assert_array_equal(module.get_output(0).numpy(), np.ones((2, 3)))
+
+
+def test_a_library_has_executors_kernel_by_kernel() -> None:
+    x = relay.var("x", shape=(2,))
+    library = relay.build(mod=relay.Function([x], x + 1), target="llvm")
+    executor = library["debug_create"]("default", tvm.cpu())
+    executor.set_input("x", [1, 2])
+    assert executor.debug_get_output(0).numpy().tolist() == [2, 3]
+    with pytest.raises(OptionError, match="debug_create: graph 'other', expected 'default'"):
+        library["debug_create"]("other", tvm.cpu())
+    with pytest.raises(TypeError, match="multiple values for argument 'ir_mod'"):
+        relay.build(mod=relay.Function([x], x), func=relay.Function([x], x))
+
+
 @pytest.mark.parametrize(
     ("use", "error", "message"),
     [
-        (lambda m: m.run(), ArgumentError, "inputs data have not been set"),
         (lambda m: m.set_input("dat", np.zeros((2, 3))), ArgumentError, "no input 'dat', did you mean 'data'"),
         (lambda m: m.set_input(1, np.zeros((2, 3))), ArgumentError, "no input 1, there is data"),
         (
@@ -372,7 +416,6 @@ def test_an_executor_converts_arrays_of_numpy_and_numbers(module: graph_executor
         (lambda m: m.run(data=np.zeros((3, 2), "float32")), ArgumentError, r"shape \(3, 2\), expected float32.2, 3."),
         (lambda m: m.get_output(0), ExecutionError, "nothing has been run"),
         (lambda m: m.get_output(1), ArgumentError, "no output 1, there is output0"),
-        (lambda m: m.get_input("data"), ArgumentError, "input data has not been set"),
     ],
 )
 def test_a_wrong_use_of_an_executor_is_an_error(

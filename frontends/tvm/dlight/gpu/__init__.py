@@ -37,6 +37,10 @@ class Matmul(GPUScheduleRule):
     kinds = frozenset({"gemm", "convolution"})
 
 
+MatmulTensorization = MatmulTensorizationMMA = MatmulTensorizationWMMA = MatmulInt8Tensorization = Matmul
+"""The rules of products by matrix units, which `Matmul` chooses itself where the types and the GPU have them."""
+
+
 class GEMV(GPUScheduleRule):
     """Products of a matrix and a vector, a row by the lanes of a warp."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .....core.errors import OptionError
 from ...absent import refuse_options, report_absent
+from ...ir.module import IRModule
 from ...target.target import target_of
 from .compiler import change_graph
 from .model import TVMCModel
@@ -17,6 +18,37 @@ __getattr__ = report_absent("tvm.driver.tvmc.autotuner")
 
 TUNERS = ("ga", "gridsearch", "random", "xgb", "xgb_knob", "xgb-rank")
 """The names of tuners, which all measure the one configuration of a kernel."""
+
+
+def autotvm_get_tuning_tasks(
+    mod: IRModule, params: Mapping[str, Any], target: Any, target_host: Any = None, alter_layout: str | None = None
+) -> list[Any]:
+    """The kernels of a graph with convolutions or products of matrices, as tasks of `tvm.autotvm`. alter_layout: as of
+    `compile`."""
+    # lazy: tuners import drivers
+    from ... import autotvm
+
+    changed = change_graph(mod, alter_layout, None, None)
+    return autotvm.task.extract_from_program(changed["main"], params, target_of(target, target_host))
+
+
+def autoscheduler_get_tuning_tasks(
+    mod: IRModule,
+    params: Mapping[str, Any],
+    target: Any,
+    target_host: Any = None,
+    alter_layout: str | None = None,
+    hardware_params: Any = None,
+    include_simple_tasks: bool = False,
+) -> tuple[list[Any], list[int]]:
+    """The kernels of a graph as tasks of `tvm.auto_scheduler`, and the number of calls of each. alter_layout: as of
+    `compile`.  hardware_params: ignored.  include_simple_tasks: as of `auto_scheduler.extract_tasks`."""
+    # lazy: tuners import drivers
+    from ... import auto_scheduler
+
+    changed = change_graph(mod, alter_layout, None, None)
+    where = target_of(target, target_host)
+    return auto_scheduler.extract_tasks(changed["main"], params, where, include_simple_tasks=include_simple_tasks)
 
 
 def tune_model(

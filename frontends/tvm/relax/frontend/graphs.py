@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from .....core.errors import OptionError
 from .....dialects.tir.base import string_array
 from .....module import Module
 from .....operators import relax
@@ -44,10 +43,8 @@ def program_of_graph(graph: Module, params: Sequence[str] | None, is_tuple: bool
 
 def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[NDArray]]]:
     """A copy of an imported module without the values of its parameters, and these values: for each function that has
-    any, in the order of its parameters. Raises OptionError for a module that is not of relax."""
+    any, in the order of its parameters."""
     copy = IRModule(mod.op.clone(), dict(mod.constants))
-    if not any(isinstance(func, relax.FuncOp) for func in copy.function_ops.values()):
-        raise OptionError(f"detach_params: a module of {', '.join(copy.function_ops)}, expected a function of relax")
     values: dict[str, list[NDArray]] = {}
     for name, func in copy.function_ops.items():
         names = _take_params(func) if isinstance(func, relax.FuncOp) else None

@@ -14,6 +14,7 @@ from .....module import Module
 from .....operators.relax import FuncOp as ProgramOp
 from .....operators.relay import ConstantOp, FuncOp
 from ...ir.module import IRModule
+from ...relay.frontend import shapes_of_inputs
 from .graphs import program_of_graph
 
 
@@ -28,13 +29,13 @@ def from_onnx(
     """A program for a model of ONNX; several results are a tuple.
 
     model: a model of the package `onnx`, or a path.  shape_dict: shapes of inputs by name, for sizes that the model
-    leaves dynamic.  dtype_dict, opset: ignored in favor of the model's.  keep_params_in_input: whether weights are
-    parameters, whose values `detach_params` returns; otherwise they are constants.  sanitize_input_names: ignored, as
-    names of this package are texts. OnnxError for an invalid model, OnnxUnsupportedError for a model that uses
-    unsupported features.
+    leaves dynamic; those of other names are ignored with a warning.  dtype_dict, opset: ignored in favor of the
+    model's.  keep_params_in_input: whether weights are parameters, whose values `detach_params` returns; otherwise they
+    are constants.  sanitize_input_names: ignored, as names of this package are texts. OnnxError for an invalid model,
+    OnnxUnsupportedError for a model that uses unsupported features.
     """
     importer: Any = import_module("....onnx", __package__)
-    graph: Module = importer.from_onnx(model, shapes=shape_dict)
+    graph: Module = importer.from_onnx(model, shapes=shapes_of_inputs(model, shape_dict))
     (func,) = graph.functions.values()
     if isinstance(func, ProgramOp):
         return IRModule(graph.op, graph.constants)

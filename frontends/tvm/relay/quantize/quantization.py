@@ -16,7 +16,7 @@ from ....relay.expr import Call, Constant, Expr, Function, const, operator_name
 from ....relay.expr import call as new_call
 from ....relay.functor import ExprMutator, post_order
 from ...ir.module import IRModule
-from ...transform import FunctionalPass, PassContext, PassInfo, Sequential
+from ...transform import FunctionalPass, PassContext, PassInfo, Sequential, no_change
 from .. import transform
 from ..building import bind_params_by_name, record_bound
 from .calibration import Array, divergence_range, greatest, numbers_of, percentile_range, power_of_two
@@ -148,6 +148,16 @@ def _step(range: float, bits: int) -> float:
 def _most(bits: int) -> int:
     """The greatest integer of a number of bits; the least one is its negative."""
     return 2 ** (bits - 1) - 1
+
+
+def partition() -> FunctionalPass:
+    """Leaves a module as it is: `calibrate` finds the operators that are computed on integers."""
+    return no_change("QuantizePartition")
+
+
+def annotate() -> FunctionalPass:
+    """Leaves a module as it is: `calibrate` quantizes the operands of these operators."""
+    return no_change("QuantizeAnnotate")
 
 
 def realize() -> FunctionalPass:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Self
 
 from .....backends.validation.tensor_intrinsics import register_tensor_intrin
@@ -43,5 +44,15 @@ class TensorIntrin:
 
 
 add_tensor_intrins(register_intrinsic)
+
+
+def __getattr__(name: str) -> str:
+    """A name of an intrinsic, which the package itself had until v0.9: `DP4A_INTRIN`."""
+    for module in ("arm_cpu", "cuda", "dot_product_common", "rocm", "x86") if name.endswith("_INTRIN") else ():
+        found = getattr(import_module(f"{__name__}.{module}"), name, None)
+        if found is not None:
+            return found
+    raise AttributeError(f"module 'tvm.tir.tensor_intrin' of Stepwell has no attribute {name!r}")
+
 
 __all__ = ["TensorIntrin"]

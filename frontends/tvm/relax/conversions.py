@@ -1,0 +1,84 @@
+"""Other layouts and data types of operators: `ConvertLayout`, `ToMixedPrecision`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from ....core.errors import OptionError, UnsupportedError
+from .block_builder import BlockBuilder
+from .calls import op
+from .expr import Call, Expr, Op
+
+Rule = Callable[[BlockBuilder, Call], Expr]
+"""A function from a call to the expression in its place."""
+_LAYOUTS = {
+    "relax.nn.conv1d": ("NCW", "OIW"),
+    "relax.nn.conv2d": ("NCHW", "OIHW"),
+    "relax.nn.conv3d": ("NCDHW", "OIDHW"),
+    "relax.nn.conv2d_transpose": ("NCHW", "IOHW"),
+}
+"""The layouts of images and weights of operators by default."""
+PRODUCTS = ("relax.matmul", *_LAYOUTS)
+"""The operators that mixed precision computes on narrow operands."""
+
+
+def layout_rules(desired: Mapping[str, Sequence[str]]) -> dict[str, Rule]:
+    """The rules of operators by name. desired: for each operator the layouts of images, of weights, and of results, by
+    default that of images. UnsupportedError for another operator, OptionError for another number of layouts."""
+    for name, layouts in desired.items():
+        if name not in _LAYOUTS:
+            raise UnsupportedError(f"ConvertLayout: operator {name}, expected one of {', '.join(_LAYOUTS)}")
+        if not 1 <= len(layouts) <= 3:
+            raise OptionError(f"ConvertLayout: {name}: layouts {list(layouts)}, expected those of images and weights")
+    return {name: _in_layouts(name, list(layouts)) for name, layouts in desired.items()}
+
+
+def _in_layouts(name: str, layouts: list[str]) -> Rule:
+    word = name.removeprefix("relax.nn.")
+
+    def convert(builder: BlockBuilder, call: Call) -> Expr:
+        given = dict(call.attrs)
+        images, weights = (
+            given.get(key) or default
+            for key, default in zip(("data_layout", "kernel_layout"), _LAYOUTS[name], strict=True)
+        )
+        results = given.get("out_layout") or images
+        wanted = [*layouts, *("default" for _ in range(2 - len(layouts)))]
+        new_images = images if wanted[0] == "default" else wanted[0]
+        new_weights = weights if wanted[1] == "default" else wanted[1]
+        new_results = wanted[2] if len(wanted) == 3 else new_images
+        data = builder.emit(_permuted(call.args[0], images, new_images))
+        kernel = builder.emit(_permuted(call.args[1], weights, new_weights))
+        changed = {"data_layout": new_images, "kernel_layout": new_weights, "out_layout": new_results}
+        result = builder.emit(getattr(op.nn, word)(data, kernel, **{**given, **changed}))
+        return _permuted(result, new_results, results)
+
+    return convert
+
+
+def _permuted(value: Any, old: str, new: str) -> Expr:
+    """A tensor in another layout. UnsupportedError for a layout of other dimensions."""
+    if old == new:
+        return value
+    if sorted(old) != sorted(new):
+        raise UnsupportedError(f"ConvertLayout: layout {new} for {old}, expected the same dimensions")
+    return op.permute_dims(value, [old.index(letter) for letter in new])
+
+
+def precision_rules(out_dtype: str) -> dict[str, Rule]:
+    """The rules of products by name: those of float32 are computed on float16 with sums in out_dtype, and are float32
+    again."""
+
+    def convert(builder: BlockBuilder, call: Call) -> Expr:
+        operands = call.children
+        if any(each.struct_info.dtype != "float32" for each in operands):
+            return call
+        narrow = [builder.emit(op.astype(each, "float16")) for each in operands]
+        assert isinstance(call.op, Op)
+        function = attrgetter(call.op.name.removeprefix("relax."))(op)
+        result = function(*narrow, **{**dict(call.attrs), "out_dtype": out_dtype})
+        return result if out_dtype == "float32" else op.astype(builder.emit(result), "float32")
+
+    return dict.fromkeys(PRODUCTS, convert)
