@@ -10,6 +10,8 @@ from ...dialects.tir.base import memref_type
 from ..rules.kernel import block_of
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN, Strides, loads_of
+from .. import Schedule
+from ..handles import LoopRV
 from .contraction import FARTHEST, require_spatial_vector, require_sums
 from .nest import Nest
 from .tiles import fill_registers
@@ -42,10 +44,15 @@ def steps(nest: Nest) -> tuple[str, str]:
     decline_unless(is_last, f"{block.block_name.data} does not store along its last axis")
 
     sch.transform_layout(writer, ("write", 0), lambda *dims: (*dims[:-1], dims[-1] % step, dims[-1] // step))
-    whole, lane, rest = sch.split(loop, [None, min(lanes, -(-row // step)), step])
+    _fill(sch, loop, min(lanes, -(-row // step)), step)
+    return block.block_name.data, f"the elements of a row {step} apart are adjacent for {nest.kernel.name}"
+
+
+def _fill(sch: Schedule, loop: LoopRV, lanes: int, step: int) -> None:
+    """Vectorizes a loop over a row whose elements one step apart are adjacent."""
+    whole, lane, rest = sch.split(loop, [None, lanes, step])
     sch.reorder(whole, rest, lane)
     fill_registers(sch, [rest, lane])
-    return block.block_name.data, f"the elements of a row {step} apart are adjacent for {nest.kernel.name}"
 
 
 def _source(nest: Nest, strides: Strides, vector: int) -> tuple[int, SSAValue]:
