@@ -18,15 +18,16 @@ PARTIAL = 4
 
 WIDEST = 512
 """The bytes of the vectors of sums of a row: rows that are far from each other are read in so long parts."""
-AT_ONCE = 8
-"""The number of long rows that are added at a time: as many streams as a processor fetches in advance."""
+AT_ONCE = 4
+"""The number of long rows that are added at a time: few enough streams for a processor to fetch in advance, also where
+rows at multiples of 4 KiB share the sets of a cache."""
 LEAST_PART = 4096
 """The least bytes of a part of long rows: shorter parts are not fetched in advance."""
 
 
 def columns(nest: Nest) -> str:
     """Vectorizes a spatial axis along which stores are contiguous, and loads contiguous or invariant; several vectors
-    of sums stay in registers. Of rows that are longer than these vectors, eight are added at a time to sums that stay
+    of sums stay in registers. Of rows that are longer than these vectors, four are added at a time to sums that stay
     in the L1 cache, so that the rows are read as they are in memory.
 
     Declines: blocks without such an axis.

@@ -7,11 +7,11 @@ from xdsl.ir import SSAValue
 from ...analysis.scopes import consumers
 from ...dialects.tir import AllocBufferOp, BlockOp, StoreOp
 from ...dialects.tir.base import memref_type
+from .. import Schedule
+from ..handles import LoopRV
 from ..rules.kernel import block_of
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN, Strides, loads_of
-from .. import Schedule
-from ..handles import LoopRV
 from .contraction import FARTHEST, require_spatial_vector, require_sums
 from .nest import Nest
 from .tiles import fill_registers
