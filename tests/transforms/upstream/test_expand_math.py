@@ -286,7 +286,7 @@ def test_sigmoid_is_accurate_and_keeps_special_values(dtype: str, tiny: float) -
     y = executor.get_output(0)
     with np.errstate(over="ignore"):
         exact = (1 / (1 + np.exp(-x.astype(np.longdouble)))).astype(dtype)
-    np.testing.assert_allclose(y, exact, rtol=4 * np.finfo(dtype).eps, atol=2 * tiny)
+    np.testing.assert_allclose(y, exact, rtol=4 * float(np.finfo(dtype).eps), atol=2 * tiny)
     assert [*y[x == -np.inf], *y[x == np.inf]] == [0.0, 1.0]
 
 
