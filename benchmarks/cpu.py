@@ -58,7 +58,9 @@ def _graph(build: Callable[..., Any]) -> Callable[..., Call]:
     def bind(*arrays: Any) -> Call:
         inputs = [relay.var(f"x{n}", shape=array.shape) for n, array in enumerate(arrays[:-1])]
         module = relay.module(relay.Function(inputs, build(*inputs)))
-        return stepwell.build_graph(module, target=TARGET).program["main"].bind(*arrays)
+        graph = stepwell.build_graph(module, target=TARGET)
+        workspace = [np.empty(graph.workspace, "uint8")] if graph.workspace else []
+        return graph.program["main"].bind(*arrays, *workspace)
 
     return bind
 
@@ -90,6 +92,26 @@ def main(a: T.handle, B: T.Buffer(({length}, {columns}), "float32"), c: T.handle
     )
 
 
+def _attention(heads: int, rows: int, width: int) -> Case:
+    """The attention of a number of heads, with as many keys as queries."""
+
+    def of_relay(q: Any, k: Any, v: Any) -> Any:
+        scores = relay.nn.batch_matmul(q, k) * relay.const(width**-0.5)
+        return relay.nn.batch_matmul(relay.nn.softmax(scores), v, transpose_b=False)
+
+    def of_numpy(q: Any, k: Any, v: Any, out: Any) -> None:
+        scores = np.matmul(q, k.transpose(0, 2, 1)) * np.float32(width**-0.5)
+        np.exp(scores - scores.max(2, keepdims=True), out=scores)
+        np.matmul(scores / scores.sum(2, keepdims=True), v, out=out)
+
+    def of_torch(torch: Any, q: Any, k: Any, v: Any, out: Any) -> None:
+        operands = (each.unsqueeze(0) for each in (q, k, v))  # of rank 4, for its kernel of attention
+        out.copy_(torch.nn.functional.scaled_dot_product_attention(*operands)[0])
+
+    shape = heads, rows, width
+    return Case(f"attention {heads}x{rows}x{width}", (shape,) * 3, shape, _graph(of_relay), of_numpy, of_torch)
+
+
 def _softmax_of_numpy(x: Any, out: Any) -> None:
     np.subtract(x, x.max(1, keepdims=True), out=out)
     np.exp(out, out=out)
@@ -117,6 +139,8 @@ def _cases() -> Iterator[Case]:
         lambda a, b, out: np.matmul(a, b.transpose(0, 2, 1), out=out),
         lambda torch, a, b, out: torch.bmm(a, b.transpose(1, 2), out=out),
     )
+    for rows in (128, 512, 1024, 2048):
+        yield _attention(8, rows, 64)
     yield Case(
         "softmax 4096x1024",
         ((4096, 1024),),

@@ -44,6 +44,7 @@ PASSES: dict[str, str] = {
     "relay-eliminate-dead-code": "relay.eliminate_dead_code",
     "relay-fold-constants": "relay.fold_constants",
     "relay-fold-scale-axis": "relay.fold_scale_axis",
+    "relay-fuse-attention": "relay.fuse_attention",
     "relay-fuse-operators": "relay.fuse_operators",
     "relay-infer-types": "relay.infer_types",
     "relay-partition": "relay.partition",

@@ -63,11 +63,11 @@ def _common_rows(cpu: CpuModel, sch: Schedule, blocks: list[BlockOp]) -> int:
         is_intermediate = all(isinstance(op.buffer.owner, AllocBufferOp) for op in find_ops(block, StoreOp))
         if len(nest.kernel.loop_of) != len(block.axes) or not (block is last or is_intermediate):
             return 0
-        count = min(count, _leading(block, last), _row_limit(nest))
+        count = min(count, leading_axes(block, last), row_limit(nest))
     return len(list(dropwhile(lambda axis: axis.extent == 1, reversed(list(last.axes)[:count]))))
 
 
-def _row_limit(nest: Nest) -> int:
+def row_limit(nest: Nest) -> int:
     """The greatest number of leading axes of a block that may be rows. The results of a reduction along its vectors,
     and those that use the same elements, stay together."""
     axes = len(nest.kernel.axes)
@@ -86,7 +86,7 @@ def _row_limit(nest: Nest) -> int:
     return min([axes, *reused, *([] if vector is None else [vector])])
 
 
-def _leading(block: BlockOp, last: BlockOp) -> int:
+def leading_axes(block: BlockOp, last: BlockOp) -> int:
     """The number of leading spatial axes of a block that agree with those of the last block, and that are the leading
     indices of its accesses of intermediate results."""
     count = 0

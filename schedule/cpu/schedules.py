@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -27,6 +27,7 @@ from .nest import Nest
 from .packed import packed_convolution, packed_product
 from .packed_bytes import packed_convolution_of_bytes, packed_depthwise_of_bytes, packed_product_of_bytes
 from .reduction import columns, partial_sums
+from .row_tiles import row_tiles
 from .rows import rows
 from .steps import steps
 from .threads import loop_nests, threads
@@ -52,7 +53,7 @@ RULES: Mapping[str, Rule] = {
     "elementwise": elementwise,
 }
 """The rules for one block by name, in the order in which they are tried. Before, `NAMED_RULES` schedule
-several blocks, or `rows` and `PREPARATIONS` prepare them; afterwards, `threads` shares their loops."""
+several blocks, or `row tiles`, `rows` and `PREPARATIONS` prepare them; afterwards, `threads` shares their loops."""
 
 NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
     "conv2d_winograd": ("winograd", winograd),
@@ -136,9 +137,9 @@ def _schedule_by_name(cpu: CpuModel, search: Search) -> tuple[str, ...]:
 
 
 def _prepare(cpu: CpuModel, search: Search) -> None:
-    """Moves blocks to common rows, or transposes factors of products."""
+    """Moves blocks to common rows or tiles of rows, or transposes factors of products."""
     blocks = child_blocks(search.func)
-    if len(blocks) > 1 and _share_rows(cpu, search, blocks[-1].block_name.data):
+    if len(blocks) > 1 and any(_share_rows(cpu, search, blocks[-1].block_name.data)):
         return
     sums = [handle_of(search.sch, search.function, block) for block in blocks if block.init is not None]
     for handle in sums:
@@ -200,9 +201,16 @@ def _apply(name: str, rule: Rule, nest: Nest) -> Callable[[], Applied]:
     return lambda: Applied(name, block, text=rule(nest))
 
 
-def _share_rows(cpu: CpuModel, search: Search, last: str) -> bool:
-    """Applies the rule `rows` to the blocks of a function. last: the name of the last block."""
-    return search.attempt("rows", last, lambda: Applied("rows", last, rows(cpu, search.sch, search.function)))
+def _share_rows(cpu: CpuModel, search: Search, last: str) -> Iterator[bool]:
+    """Applies the rules `row tiles` and `rows` to the blocks of a function in turn, until one of them has scheduled
+    them. last: the name of the last block."""
+
+    def tiles() -> Applied:
+        names, text = row_tiles(cpu, search.sch, search.function)
+        return Applied("row tiles", last, names, text)
+
+    yield search.attempt("row tiles", last, tiles)
+    yield search.attempt("rows", last, lambda: Applied("rows", last, rows(cpu, search.sch, search.function)))
 
 
 def _share_loops(search: Search, nest: ForOp) -> None:

@@ -23,8 +23,8 @@ def is_epilogue_of(kernel: Kernel, user: BlockOp) -> bool:
 def reads_each_element_of(kernel: Kernel, user: BlockOp) -> bool:
     """Whether `user` consumes the results of a block element by element, and may do so as soon as each is computed.
 
-    The conditions: `user` is the only consumer of the results, and has an axis for each of their dimensions; no other
-    block accesses the buffers that it writes; and its other operands are complete before.
+    The conditions: `user` is the only consumer of the results, and has an axis for each of their dimensions; other
+    blocks access the buffers that it writes after it; and its other operands are complete before.
     """
     other = Kernel(BlockRV(""), user)
     (buffer,) = {write.buffer for write in kernel.writes}
@@ -37,7 +37,7 @@ def reads_each_element_of(kernel: Kernel, user: BlockOp) -> bool:
         and all(read.is_plain() and results <= read.axes() for read in reads)
         and all(write.is_plain() for write in other.writes)
         and other.size(other.spatial_axes) == kernel.size(kernel.spatial_axes)
-        and all(_is_touched_by(written, user) for written in writes_of(user))
+        and all(_is_read_later(written, user) for written in writes_of(user))
         and all(_is_complete(read, kernel.block) for read in reads_of(user) if read is not buffer)
     )
 
@@ -80,9 +80,10 @@ def _stores_elements(kernel: Kernel) -> bool:
     )
 
 
-def _is_touched_by(buffer: SSAValue, block: BlockOp) -> bool:
-    """Whether a block contains all accesses to the memory of a buffer."""
-    return all(block.is_ancestor(op) for op in _accesses(block, buffer))
+def _is_read_later(buffer: SSAValue, block: BlockOp) -> bool:
+    """Whether all accesses to the memory of a buffer are in a block, or loads after it."""
+    others = (op for op in _accesses(block, buffer) if not block.is_ancestor(op))
+    return all(isinstance(op, LoadOp) and precedes_in_text(block, op) for op in others)
 
 
 def _is_complete(buffer: SSAValue, block: BlockOp) -> bool:

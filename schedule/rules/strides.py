@@ -14,7 +14,7 @@ from ...analysis.index import Analyzer, Atom, DivAtom, Lin
 from ...analysis.scopes import only_child
 from ...core.dtypes import element_byte_size
 from ...dialects.te.base import COMPUTE_AXIS_KINDS
-from ...dialects.tir import BlockOp, LoadOp, StoreOp
+from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp
 from ...dialects.tir.tree import depends_on
 from .kernel import Kernel
 from .results import decline_unless
@@ -67,7 +67,7 @@ def strides_of(kernel: Kernel) -> Strides:
     decline_unless(set(kernel.kinds.values()) <= set(COMPUTE_AXIS_KINDS), "it has other axes than of results and sums")
     decline_unless(kernel.is_one_store(), "it does more than store one element")
     axes = _axes_of_loops(kernel)
-    extents = [UNKNOWN if (extent := kernel.extents[axis]) is None else extent for axis in kernel.axes]
+    extents = [_loop_extent(loop) for loop in kernel.loops]
     decline_unless(0 not in extents, "an axis has no elements")
     accesses = _accesses(block)
     analyzer = Analyzer()
@@ -77,7 +77,7 @@ def strides_of(kernel: Kernel) -> Strides:
     return Strides(
         names=["" if n is None else block.axes[n].name for n in axes],
         kinds=["spatial" if n is None else block.axes[n].kind for n in axes],
-        extents=[1 if n is None else extents[n] for n in axes],
+        extents=[1 if n is None else extent for n, extent in zip(axes, extents, strict=True)],
         written=[0 if n is None else written[n] for n in axes],
         read=[[0 if n is None else strides[n] for n in axes] for strides, _ in read],
         runs=[[0 if n is None else runs[n] for n in axes] for _, runs in read],
@@ -88,25 +88,51 @@ def strides_of(kernel: Kernel) -> Strides:
 
 
 def _axes_of_loops(kernel: Kernel) -> list[int | None]:
-    """The index of the axis that each loop runs over, None for a loop of one iteration that is around other blocks as
-    well. Raises DeclineError unless the axes are the loops, in their order."""
+    """The index of the axis that each loop runs over: the axis is the variable of the loop, or its sum with multiples
+    of loops that are around other blocks as well. None for loops over tiles of such axes, and for loops of one
+    iteration, around other blocks as well. Raises DeclineError unless the axes are the loops, in their order."""
     block, shared = kernel.block, shared_loops(kernel)
     axes: list[int | None] = [None] * len(kernel.loops)
-    for n, axis in enumerate(kernel.axes):
-        if axis in kernel.loop_of:
-            axes[kernel.loop_of[axis]] = n
+    tiles = set[int]()
+    for n, axis in enumerate(block.axes):
+        loops = _loops_of_axis(kernel, axis.binding)
+        own = loops[-1] if loops else -1
+        if len(loops) == 1 or own >= shared:
+            axes[own] = n
+            tiles.update(loops[:-1])
+        else:
+            tiles.update(loops)
+            decline_unless(loops or axis.extent == 1, "an axis has no loop of its own")
     looped = [n for n in axes if n is not None]
-    single = (n < shared and kernel.loops[n].mixed_bounds[1] == 1 for n, axis in enumerate(axes) if axis is None)
+    rest = (n for n, axis in enumerate(axes) if axis is None and n not in tiles)
     decline_unless(
-        all(single) and looped == sorted(looped) and len(looped) == len(kernel.loop_of),
+        all(n < shared and kernel.loops[n].mixed_bounds[1] == 1 for n in rest)
+        and all(n < shared for n in tiles)
+        and looped == sorted(looped),
         "its axes are not the loops around it, in their order",
     )
-    rest = (axis for n, axis in enumerate(kernel.axes) if n not in looped)
-    decline_unless(all(kernel.extents[axis] == 1 for axis in rest), "an axis has no loop of its own")
     plain = all(loop.mixed_bounds[0] == 0 and loop.mixed_bounds[2] == 1 for loop in kernel.loops)
     decline_unless(plain and all(axis.low == 0 for axis in block.axes), "a loop does not begin at 0, or has a step")
-    decline_unless(block.predicate is None, "it has a predicate")
+    decline_unless(block.predicate is None or shared, "it has a predicate")
     return axes
+
+
+def _loops_of_axis(kernel: Kernel, binding: SSAValue) -> list[int]:
+    """The indices of the loops whose sum is the binding of an axis, outermost first; the variable of the innermost one
+    has the factor 1. Raises DeclineError for other bindings than such sums and constants."""
+    loop_of: dict[Atom, int] = {loop.variable: n for n, loop in enumerate(kernel.loops)}
+    if binding in loop_of:
+        return [loop_of[binding]]
+    sum = Analyzer().lin(binding)
+    loops = sorted(loop_of[atom] for atom in sum.terms if atom in loop_of)
+    is_tile = len(loops) == len(sum.terms) and sum.const == 0
+    decline_unless(not loops or (is_tile and sum.terms[kernel.loops[loops[-1]].variable] == 1), "an axis is no loop")
+    return loops
+
+
+def _loop_extent(loop: ForOp) -> int:
+    extent = loop.mixed_bounds[1]
+    return extent if isinstance(extent, int) else UNKNOWN
 
 
 def shared_loops(kernel: Kernel) -> int:

@@ -31,6 +31,7 @@ def _no_least_time() -> Iterator[None]:
 
 def check(module: Module, data: st.DataObject, size: int | None) -> None:
     cpu, seed = data.draw(st.sampled_from(sorted(CPU_MODELS))), data.draw(st.integers(0, 2**16))
+    cpu += data.draw(st.sampled_from(("", ",l2_bytes=256")))
     schedules = schedule_cpu(module, cpu)
     check_computes_the_same(module, schedules.mod, seed=seed, size=size)
     with threads(data.draw(st.sampled_from((1, 3)))):

@@ -45,6 +45,7 @@ EXACT = [
 ROUNDING = [
     "relay-simplify-inference",
     "relay-pack-weights",
+    "relay-fuse-attention",
     "relay-convert-convolutions{tile-size=2}",
     "relay-convert-convolutions{tile-size=4},relay-fold-constants",
     "relay-fold-constants,relay-fold-scale-axis,relay-fold-constants",

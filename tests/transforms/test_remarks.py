@@ -886,6 +886,24 @@ relay.func @main("x" %x: tensor<2x3xf32>, "p" %p: tensor<4xf32>, "v" %v: tensor<
         ],
     ),
     (
+        "relay-fuse-attention{least-bytes=256}",
+        """\
+relay.func @main("q" %q: tensor<2x8x4xf32>, "p" %p: tensor<1x8x8xf32>) {
+  %s = relay.nn.batch_matmul(%q, %q) : (tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> tensor<2x8x8xf32>
+  %w = relay.nn.softmax(%s) : (tensor<2x8x8xf32>) -> tensor<2x8x8xf32>
+  %y = relay.nn.batch_matmul(%w, %q) {transpose_b = false} : (tensor<2x8x8xf32>, tensor<2x8x4xf32>) -> tensor<2x8x4xf32>
+  %t = relay.nn.batch_matmul(%p, %p) : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %u = relay.nn.softmax(%t) : (tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  %z = relay.nn.batch_matmul(%u, %p) : (tensor<1x8x8xf32>, tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
+  relay.return %y : tensor<2x8x4xf32>, %z : tensor<1x8x8xf32>
+}
+""",
+        [
+            "4:3: applied: one kernel computes the 3 operators of an attention",
+            "5:3: missed: 256 bytes of scores, expected more than 256",
+        ],
+    ),
+    (
         "relay-fuse-operators",
         _OPERATORS,
         [

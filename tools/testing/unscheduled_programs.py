@@ -150,6 +150,41 @@ for i, j in T.grid(m, n):
         C[vi, vj] = A[vi, vj] * B[vi, vj] + S[vi]
 """,
     ),
+    "products of rows": (
+        ("Q: m, k", "B: k, n", "V: n, k + 1", "C: m, k + 1"),
+        """
+S = T.alloc_buffer((m, n), "{dtype}")
+E = T.alloc_buffer((m, n), "{dtype}")
+M = T.alloc_buffer((m,), "{dtype}")
+P = T.alloc_buffer((m, n), "{dtype}")
+for i, j, r in T.grid(m, n, k):
+    with T.block("S"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        with T.init():
+            S[vi, vj] = T.Cast("{dtype}", 0)
+        S[vi, vj] = S[vi, vj] + Q[vi, vr] * B[vr, vj]
+for i, j in T.grid(m, n):
+    with T.block("E"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        E[vi, vj] = S[vi, vj] + T.Cast("{dtype}", 2)
+for i, j in T.grid(m, n):
+    with T.block("M"):
+        vi, vj = T.axis.remap("SR", [i, j])
+        with T.init():
+            M[vi] = T.Cast("{dtype}", 0)
+        M[vi] = T.max(M[vi], E[vi, vj])
+for i, j in T.grid(m, n):
+    with T.block("P"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        P[vi, vj] = E[vi, vj] - M[vi]
+for i, j, r in T.grid(m, k + 1, n):
+    with T.block("C"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        with T.init():
+            C[vi, vj] = T.Cast("{dtype}", 0)
+        C[vi, vj] = C[vi, vj] + P[vi, vr] * V[vr, vj]
+""",
+    ),
     "transpose": (
         ("A: m, n", "B: n, m", "C: m, n"),
         """

@@ -145,6 +145,7 @@ def _call_kernels(options: Options) -> list[ModulePass]:
     from ..relay.copy_results import RelayCopyResultsPass
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
+    from ..relay.fuse_attention import RelayFuseAttentionPass
     from ..relay.fuse_operators import RelayFuseOperatorsPass
     from ..relay.pack_quantized import RelayPackQuantizedPass
     from ..relay.pack_weights import RelayPackWeightsPass
@@ -161,6 +162,7 @@ def _call_kernels(options: Options) -> list[ModulePass]:
     return [
         *(packing if packs else []),
         RelayCopyResultsPass(),
+        *([RelayFuseAttentionPass(options.cpu.l2_bytes)] if packs and options.schedule else []),
         RelayFuseOperatorsPass(level=2 if options.opt_level else 0),
         RelayPlanMemoryPass(),
         RelaxPlanMemoryPass(),

@@ -230,6 +230,21 @@ def test_a_trace_replays_and_declined_rules_leave_no_steps() -> None:
     assert "C with S: rows" in str(schedules)
 
 
+def test_rows_of_two_products_are_computed_in_tiles() -> None:
+    """If the L2 cache does not hold the intermediate results, and a tile has fewer rows than the matrix."""
+
+    def applied(cpu: str, **sizes: int) -> list[str]:
+        schedules = schedule_cpu(program("products of rows", **sizes), cpu)
+        return [str(each) for each in schedules.applied if each.rule in ("row tiles", "epilogue")]
+
+    assert applied("avx2,l2_bytes=16384") == [
+        "C with S, E, M, P: row tiles, tiles of 8 rows along vi",
+        "S with E: epilogue, in the loop ax1_0",
+    ]
+    assert applied("avx2,l2_bytes=65536,l1_bytes=65536", m=130, n=130)[0].endswith("tiles of 16 rows along vi")
+    assert not any("row tiles" in each for each in applied("avx2,l2_bytes=65536"))
+
+
 # Functions that stay as they are
 
 PRODUCT = program_text("product", "float32", SIZES, is_symbolic=False)
