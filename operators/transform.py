@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from math import prod
 from typing import Any
 
@@ -172,21 +172,26 @@ def contrib_reverse_reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
 def with_shape(data: Tensor, shape: Sequence[Any]) -> Tensor:
     """A tensor with another shape of as many elements, in the same row-major order."""
     dtype = position_dtype(data.shape)
+    pairs = zip(map(known_extent, reversed(data.shape)), map(known_extent, reversed(shape)), strict=False)
+    last = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1] is not None, pairs))  # they stay as they are
+    count, outer = len(shape) - last, data.shape[: data.ndim - last]
 
     def source(*axes: PrimExpr) -> PrimExpr:
         position: PrimExpr = const(0, dtype)
-        counted = [(axis, extent) for axis, extent in zip(axes, shape, strict=True) if known_extent(extent) != 1]
+        counted = [
+            (axis, extent) for axis, extent in zip(axes[:count], shape, strict=False) if known_extent(extent) != 1
+        ]
         for n, (axis, extent) in enumerate(counted):
             position = widen_index(axis, dtype) if n == 0 else position * extent + axis
         indices: list[PrimExpr] = []
-        first = next((n for n, extent in enumerate(data.shape) if known_extent(extent) != 1), 0)
-        for n, extent in reversed(list(enumerate(data.shape))):
+        first = next((n for n, extent in enumerate(outer) if known_extent(extent) != 1), 0)
+        for n, extent in reversed(list(enumerate(outer))):
             if n < first:
                 indices.insert(0, const(0, position.dtype))
                 continue
             indices.insert(0, position if n == first else position % extent)
             position = position // extent
-        return data(*indices)
+        return data(*indices, *axes[count:])
 
     return _rearrange(list(shape), source, "reshape")
 

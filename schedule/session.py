@@ -98,6 +98,11 @@ class Session(Recorder):
         """Mark the end of the part of the trace that belongs to a search."""
         self.record(EnterPostprocOp)
 
+    @property
+    def checks_dependences(self) -> bool:
+        """Whether primitives are checked against dependences."""
+        return self._state.checked
+
     @contextmanager
     def without_checks(self) -> Generator[None]:
         """A context in which primitives are not checked against dependences: for those that are known to be legal."""

@@ -148,7 +148,9 @@ def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:
     if len(strides.kinds) != len(nest.kernel.axes) or spatial_vector(nest, strides) is not None:
         return None
     spatial = strides.of_kind("spatial")
-    vector = next((n for n in spatial if strides.written[n] == 1 and strides.extents[n] >= nest.lanes), None)
+    # Sums of a few products, which have no partial sums, are vectors of a few results.
+    fewest = nest.lanes if strides.size(strides.of_kind("reduce")) > nest.line_lanes else nest.least_lanes
+    vector = next((n for n in spatial if strides.written[n] == 1 and strides.extents[n] >= fewest), None)
     if vector is None or UNKNOWN in strides.extents:
         return None
     far = [n for n, stride in enumerate(strides.read) if stride[vector] > FARTHEST]

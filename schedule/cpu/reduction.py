@@ -18,15 +18,16 @@ PARTIAL = 4
 
 WIDEST = 512
 """The bytes of the vectors of sums of a row: rows that are far from each other are read in so long parts."""
-AT_ONCE = 8
-"""The number of long rows that are added at a time: as many streams as a processor fetches in advance."""
+AT_ONCE = 4
+"""The number of long rows that are added at a time: few enough streams for a processor to fetch in advance, also where
+rows at multiples of 4 KiB share the sets of a cache."""
 LEAST_PART = 4096
 """The least bytes of a part of long rows: shorter parts are not fetched in advance."""
 
 
 def columns(nest: Nest) -> str:
     """Vectorizes a spatial axis along which stores are contiguous, and loads contiguous or invariant; several vectors
-    of sums stay in registers. Of rows that are longer than these vectors, eight are added at a time to sums that stay
+    of sums stay in registers. Of rows that are longer than these vectors, four are added at a time to sums that stay
     in the L1 cache, so that the rows are read as they are in memory.
 
     Declines: blocks without such an axis.
@@ -144,9 +145,22 @@ def _tile_of_products(nest: Nest, spatial: Sequence[int], loads: Sequence[int], 
 def _tile_of_rows(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> Tile:
     """The tile in which each vector of a load is used for the results of some rows, if such rows exist. The parameters
     are those of `_tile_of_products`."""
+    if _is_far(nest, spatial, loads, vector):
+        return Tile(vector, PARTIAL * nest.line_lanes)
     choices = (choose_rows(nest, spatial, [load], PARTIAL, PARTIAL // 2) for load in reversed(loads))
     rows, height = next((choice for choice in choices if choice[0] is not None), (None, 1))
     return Tile(vector, min(nest.line_lanes, nest.strides.extents[vector]), rows, height)
+
+
+def _is_far(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> bool:
+    """Whether a factor is larger than the L2 cache, and each of its elements is used once. A far memory sends one
+    stream of neighbouring elements faster than several streams. The parameters are those of `_tile_of_products`."""
+    strides = nest.strides
+    extents, axes = strides.extents, [*spatial, *strides.of_kind("reduce")]
+    if UNKNOWN in extents or extents[vector] < PARTIAL * nest.line_lanes:
+        return False
+    is_single = any(all(strides.read[load][n] for n in axes if extents[n] > 1) for load in loads)
+    return is_single and strides.size(axes) * strides.element_bytes > nest.cpu.l2_bytes
 
 
 def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
@@ -167,7 +181,7 @@ def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
         sch.reorder(*outer[shared:], *inside, loops[-1])
     summed, inner = _join(sch, partial, outer, len(inside))
     keep_in_registers(sch, partial, summed[0], inner)
-    if inside:
+    if inside and not sch.checks_dependences:  # the check admits no sums of lanes
         sch.vectorize(sch.get_loops(block)[-1])
     if tile.lanes > nest.line_lanes:
         lane = sch.split(sch.get_loops(block)[-1], [None, nest.line_lanes])[1]

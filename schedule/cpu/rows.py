@@ -80,7 +80,9 @@ def row_limit(nest: Nest) -> int:
     except DeclineError:
         return 0
     vector = spatial_vector(nest, strides)
-    reused = [n for n, extent in enumerate(strides.extents) if extent > 1 and any(not row[n] for row in strides.read)]
+    reused = [
+        n for n, extent in enumerate(strides.extents) if extent > 1 and any(runs[n] != 1 for runs in strides.runs)
+    ]
     return min([axes, *reused, *([] if vector is None else [vector])])
 
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
-from ...analysis.scopes import child_blocks, consumers
+from ...analysis.scopes import child_blocks, consumers, producers
 from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
@@ -29,6 +29,7 @@ from .packed_bytes import packed_convolution_of_bytes, packed_depthwise_of_bytes
 from .reduction import columns, partial_sums
 from .row_tiles import row_tiles
 from .rows import rows
+from .steps import steps
 from .threads import loop_nests, threads
 from .windows import windows
 from .winograd import winograd
@@ -108,6 +109,7 @@ def _run(cpu: CpuModel, search: Search) -> None:
     if not done:
         _prepare(cpu, search)
         blocks = [block.block_name.data for block in child_blocks(search.func)]
+        done = _divide_rows(cpu, search)
     for name in blocks:
         if name not in done:
             done = (*done, *_schedule_with_epilogue(cpu, search, search.sch.get_block(name, search.function)))
@@ -142,6 +144,23 @@ def _prepare(cpu: CpuModel, search: Search) -> None:
     sums = [handle_of(search.sch, search.function, block) for block in blocks if block.init is not None]
     for handle in sums:
         _schedule_block(cpu, search, handle, PREPARATIONS)
+
+
+def _divide_rows(cpu: CpuModel, search: Search) -> tuple[str, ...]:
+    """Applies the rule `steps` to the sums of a function that follow another block. Returns the names of the blocks
+    that write the buffers."""
+    done = list[str]()
+    for block in child_blocks(search.func):
+        if block.init is not None and producers(block):
+            handle, name = handle_of(search.sch, search.function, block), block.block_name.data
+
+            def apply() -> Applied:
+                writer, text = steps(Nest(cpu, search.sch, Kernel(handle, block_of(search.sch, handle))))
+                return Applied("steps", writer, (), text)
+
+            if search.attempt("steps", name, apply):
+                done.append(search.applied[-1].block)
+    return tuple(done)
 
 
 def _schedule_with_epilogue(cpu: CpuModel, search: Search, handle: BlockRV) -> tuple[str, ...]:

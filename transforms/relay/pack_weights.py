@@ -32,9 +32,6 @@ FULL = 0.8
 SHORT = 64
 """The number of products of a result below which vectors of pixels are faster than vectors of channels, if pixels fill
 them: the transposition of the results takes longer than the sums."""
-MANY_TAPS = 25
-"""The least number of taps of a depthwise convolution in steps for which vectors of channels save the time of two
-transpositions, where a row is longer than a vector."""
 _DTYPES = ("float32", "float64")
 
 
@@ -53,7 +50,7 @@ class RelayPackWeightsPass(ModulePass):
     rows of data and of images, and for less than 16 output channels. So do the weights of convolutions whose zeros
     are more than a third of the channels, and those where pixels fill vectors and either the window is 1 by 1 without
     strides, or a result has less than 64 products. A depthwise convolution keeps its weights if a row of the result has
-    32 pixels or more, or more than 16 and the window moves by one pixel or has less than 25 taps.
+    more than 16 pixels.
 
     Before
         %0 = relay.constant @w : tensor<64x32xf32>
@@ -179,11 +176,8 @@ def _lack_of_depthwise(op: OperatorOp) -> str:
     reason = lack_of_plain_form(op, _DTYPES, groups=channels) or _lack_of_blocks(channels)
     if reason:
         return reason
-    width, taps = result_extents(op)[-1], prod(n for n in shape_of(op.args[1])[2:] if isinstance(n, int))
-    step = each_dimension(op.attribute_value("strides"), 2, "strides")[1]
-    if width > LANES and (step == 1 or width >= 2 * LANES or taps < MANY_TAPS):
-        return f"{width} columns of the result fill vectors, for {taps} taps in steps of {step}"
-    return ""
+    width = result_extents(op)[-1]
+    return f"{width} columns of the result fill vectors" if width > LANES else ""
 
 
 def _lack_of_blocks(channels: int) -> str:

@@ -59,7 +59,7 @@ relay.func @strided("x" %x: tensor<2x5x17x17xf32>) {
 
 // -----
 
-// The weights of depthwise convolutions are stored in blocks of 16 channels.
+// The weights of depthwise convolutions with rows of up to 16 pixels are stored in blocks of 16 channels.
 relay.func @depthwise("x" %x: tensor<1x24x14x14xf32>, "y" %y: tensor<1x24x56x56xf32>) {
   %w = relay.constant "w" : tensor<24x1x3x3xf32>
   %v = relay.constant "v" : tensor<24x1x5x5xf32>
@@ -72,7 +72,7 @@ relay.func @depthwise("x" %x: tensor<1x24x14x14xf32>, "y" %y: tensor<1x24x56x56x
 // CHECK-NEXT:    %[[B:.+]] = relay.reshape(%[[P]]) {newshape = [2, 16, 1, 3, 3]}
 // CHECK-NEXT:    %[[T:.+]] = relay.transpose(%[[B]]) {axes = [0, 2, 3, 4, 1]} : (tensor<2x16x1x3x3xf32>) -> tensor<2x1x3x3x16xf32>
 // CHECK-NEXT:    relay.nn.contrib_depthwise_conv2d_pack(%x, %[[T]]) {channels = 24, {{.*}}padding = 1{{.*}}} : (tensor<1x24x14x14xf32>, tensor<2x1x3x3x16xf32>) -> tensor<1x24x14x14xf32>
-// CHECK:         relay.nn.contrib_depthwise_conv2d_pack(%y
+// CHECK:         relay.nn.conv2d(%y, %v)
 
 // -----
 

@@ -44,7 +44,7 @@ def rules_of(name: str) -> dict[str, str]:
         ("convolution", {"C": "contraction"}),
         ("transposed product", {"C": "contraction", "B_global": "transpose"}),
         ("product and elements", {"C": "epilogue"}),
-        ("channels", {"E": "rows", "P": "elementwise", "C": "epilogue"}),
+        ("channels", {"E": "rows", "P": "steps", "C": "epilogue"}),
         ("windows", {"C": "windows"}),
         ("columns", {"C": "columns"}),
         ("long rows", {"C": "columns"}),
@@ -104,11 +104,10 @@ def test_long_rows_are_read_as_they_are_in_memory() -> None:
         applied, *_ = schedule_cpu(program("long rows", **sizes), "avx2,cores=4").applied
         return applied.text
 
-    assert text(k=8, n=8, m=1) == "sums in the L1 cache, vectors of 8 lanes along vj, 8 rows at a time"
+    assert text(k=8, n=8, m=1) == "sums in the L1 cache, vectors of 8 lanes along vj, 4 rows at a time"
     assert text(k=8, n=128, m=1).endswith(", in 2 parts")  # 4 parts would be shorter than 4 KiB
     assert text(k=8, n=2048, m=1).endswith(", in 9 parts")  # the sums of each fit into half of the L1 cache
     assert text(k=8, n=7, m=8).startswith("sums in registers")
-    assert text(k=7, n=8, m=1).startswith("sums in registers")
 
 
 def test_the_rows_of_windows_share_vectors() -> None:
@@ -121,6 +120,77 @@ def test_the_rows_of_windows_share_vectors() -> None:
     assert text("avx2", m=48, n=96) == f"{start.replace('16', '8')}, 2 at a time, 4 rows {end}"
     assert "2 rows along vy" in text("avx512", m=2, n=96)
     assert "3 taps along vp" in text("avx512", "channels")  # in steps of 2 rows
+
+
+_STRIDED = """
+@T.prim_func
+def main(X: T.Buffer((3, {size}, {size}), "{dtype}"), W: T.Buffer((3, {taps}, {taps}), "{dtype}"),
+         Y: T.Buffer((3, {result}, {result}), "{dtype}")):
+    T.func_attr({{"tir.noalias": True}})
+    padded = T.alloc_buffer((3, {size} + 2, {size} + 2), "{dtype}")
+    for c, h, w in T.grid(3, {size} + 2, {size} + 2):
+        with T.block("padded"):
+            vc, vh, vw = T.axis.remap("SSS", [c, h, w])
+            inside = T.meta_var(1 <= vh and vh < {size} + 1 and 1 <= vw and vw < {size} + 1)
+            padded[vc, vh, vw] = T.if_then_else(inside, X[vc, vh - 1, vw - 1], T.Cast("{dtype}", 0))
+    for c, h, w, p, q in T.grid(3, {result}, {result}, {taps}, {taps}):
+        with T.block("sums"):
+            vc, vh, vw, vp, vq = T.axis.remap("SSSRR", [c, h, w, p, q])
+            with T.init():
+                Y[vc, vh, vw] = T.Cast("{dtype}", 0)
+            Y[vc, vh, vw] = Y[vc, vh, vw] + padded[vc, vh * {step} + vp, vw * {step} + vq] * W[vc, vp, vq]
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "taps", "step", "dtype"),
+    [(31, 3, 2, "float32"), (37, 5, 2, "float64"), (64, 3, 3, "float32"), (64, 1, 2, "int32"), (48, 2, 4, "float32")],
+)
+def test_elements_that_windows_read_in_steps_become_adjacent(size: int, taps: int, step: int, dtype: str) -> None:
+    result = (size + 2 - taps) // step + 1
+    source = parse_tvmscript(_STRIDED.format(size=size, taps=taps, step=step, dtype=dtype, result=result))
+    applied = {each.block: each for each in schedule_cpu(source, "avx512").applied if each.rule == "steps"}
+    assert applied["padded"].text == f"the elements of a row {step} apart are adjacent for sums"
+    rng = np.random.default_rng(0)
+    x = rng.integers(-9, 9, (3, size, size)).astype(dtype)
+    w = rng.integers(-9, 9, (3, taps, taps)).astype(dtype)
+    y = np.zeros((3, result, result), dtype)
+    build(source)(x, w, y)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(x, [(0, 0), (1, 1), (1, 1)]), (taps, taps), (1, 2))
+    np.testing.assert_allclose(y, np.einsum("chwpq,cpq->chw", windows[:, ::step, ::step], w), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("size", "step"), [(5, 2), (40, 1)])
+def test_short_rows_and_windows_without_steps_stay_as_they_are(size: int, step: int) -> None:
+    result = (size - 1) // step + 1
+    source = parse_tvmscript(_STRIDED.format(size=size, taps=3, step=step, dtype="float32", result=result))
+    assert "steps" not in [each.rule for each in schedule_cpu(source, "avx512").applied]
+
+
+@pytest.mark.parametrize(("rows", "summands"), [(1, 160), (240, 960), (509, 257), (7, 70)])
+def test_rows_are_summed_by_lanes_in_checked_functions(rows: int, summands: int) -> None:
+    source = parse_tvmscript(f"""
+@T.prim_func
+def main(X: T.Buffer(({summands},), "float32"), W: T.Buffer(({rows}, {summands}), "float32"),
+         Y: T.Buffer(({rows},), "float32")):
+    T.func_attr({{"tir.noalias": True}})
+    for n, k in T.grid({rows}, {summands}):
+        with T.block("sums"):
+            vn, vk = T.axis.remap("SR", [n, k])
+            with T.init():
+                Y[vn] = T.float32(0)
+            Y[vn] = Y[vn] + X[vk] * W[vn, vk]
+""")
+    near, far = (schedule_cpu(source, cpu).applied[0] for cpu in ("avx512", "avx512,l2_bytes=16384"))
+    assert near.rule == far.rule == "partial sums"
+    assert ("4 rows along vn" in near.text) == (rows > 1)
+    assert ("vectors of 64 lanes" in far.text) == (4 * rows * summands > 16384) or rows == 1
+    rng = np.random.default_rng(0)
+    x, w = (rng.integers(-9, 9, shape).astype("float32") for shape in ((summands,), (rows, summands)))
+    for schedule in (source, schedule_cpu(source, "host,l2_bytes=16384").mod):
+        y = np.zeros(rows, "float32")
+        build(schedule)(x, w, y)
+        np.testing.assert_array_equal(y, w @ x)
 
 
 @pytest.mark.parametrize("cpu", ["sse", "avx2", "avx512"])

@@ -11,6 +11,7 @@ import pytest
 from xdsl.context import Context
 from xdsl.dialects import scf
 
+from stepwell import GraphExecutor, build_graph, parse_mlir, relay
 from stepwell.backends.llvm.compile import compile_module
 from stepwell.tools import minimax
 from stepwell.tools.testing.functions import elementwise_program
@@ -249,6 +250,44 @@ def test_a_processor_without_fused_operations_runs_no_call_of_fma() -> None:
     module = elementwise_program("exp", "f64", LANES)
     ExpandMathPass(fma=False).apply(Context(), module.op)
     assert "math.fma" not in str(module)
+
+
+@pytest.mark.parametrize("fma", [True, False])
+@pytest.mark.parametrize("kind", DTYPES)
+@pytest.mark.parametrize("type", ["{0}", "vector<8x{0}>"])
+def test_a_quotient_of_one_and_an_exponential_has_one_formula(kind: str, type: str, fma: bool) -> None:
+    type = type.format(kind)
+    one = "1.0" if type == kind else "dense<1.0>"
+    module = parse_mlir(f"""
+        func.func @main(%x : memref<{type}>, %y : memref<{type}>) {{
+          %v = memref.load %x[] : memref<{type}>
+          %one = arith.constant {one} : {type}
+          %e = math.exp %v : {type}
+          %sum = arith.addf %one, %e : {type}
+          %quotient = arith.divf %one, %sum : {type}
+          memref.store %quotient, %y[] : memref<{type}>
+          func.return
+        }}""")
+    ExpandMathPass(fma=fma).apply(Context(), module.op)
+    module.verify()
+    text = str(module)
+    # Fewer operations than of an exponential alone, which scales twice.
+    assert "math.exp" not in text
+    assert (text.count("arith.shli"), text.count("arith.shrsi")) == (1, 0)
+
+
+@pytest.mark.parametrize(("dtype", "tiny"), [("float32", 3e-39), ("float64", 5.6e-309)])
+def test_sigmoid_is_accurate_and_keeps_special_values(dtype: str, tiny: float) -> None:
+    limit = -np.log(np.finfo(dtype).tiny)
+    x = np.concatenate([np.linspace(-limit, limit, 4001), SPECIAL, [-limit - 3, limit + 30]]).astype(dtype)
+    relay_x = relay.var("x", shape=x.shape, dtype=dtype)
+    executor = GraphExecutor(build_graph(relay.module(relay.Function([relay_x], relay.sigmoid(relay_x)))))
+    executor.run(x=x)
+    y = executor.get_output(0)
+    with np.errstate(over="ignore"):
+        exact = (1 / (1 + np.exp(-x.astype(np.longdouble)))).astype(dtype)
+    np.testing.assert_allclose(y, exact, rtol=4 * float(np.finfo(dtype).eps), atol=2 * tiny)
+    assert [*y[x == -np.inf], *y[x == np.inf]] == [0.0, 1.0]
 
 
 @pytest.mark.slow

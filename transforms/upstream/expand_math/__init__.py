@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects import math, scf, vector
+from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import ModuleOp, UnitAttr, VectorType, i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -151,6 +151,11 @@ def _power_of_exponent(op: Operation) -> Formula | None:
 
 
 def _expand(op: Operation, fma: bool) -> None:
+    total = _sum_in_sigmoid(op)
+    if total is not None:
+        _replace(total, exponentials.exp_plus_one(Number(writer := Writer(total, fma), op.operands[0], writer.result)))
+        Rewriter.erase_op(op)
+        return
     of_exponent = _power_of_exponent(op)
     if of_exponent is not None:
         _compute(op, of_exponent, fma, is_wide=False)
@@ -163,6 +168,22 @@ def _expand(op: Operation, fma: bool) -> None:
         _compute(general, formula, fma, is_wide)
         formula = _OF_NORMAL[type(op)]
     _compute(op, formula, fma, is_wide)
+
+
+def _sum_in_sigmoid(op: Operation) -> arith.AddfOp | None:
+    """The sum of 1 and an exponential, if it divides 1 and has no other use; None without such a sum."""
+    total = _only_user(op) if isinstance(op, math.ExpOp) else None
+    if not isinstance(total, arith.AddfOp) or 1.0 not in map(constant_value, total.operands):
+        return None
+    quotient = _only_user(total)
+    is_sigmoid = isinstance(quotient, arith.DivfOp) and constant_value(quotient.lhs) == 1.0
+    return total if is_sigmoid else None
+
+
+def _only_user(op: Operation) -> Operation | None:
+    """The only operation that uses the result of an operation, once; None for none or several uses."""
+    uses = list(op.results[0].uses)
+    return uses[0].operation if len(uses) == 1 else None
 
 
 def _is_above_limit(x: Number) -> Condition:
@@ -197,7 +218,11 @@ def _compute(op: Operation, formula: Formula, fma: bool, is_wide: bool) -> None:
     operands = [Number(writer, operand, writer.result) for operand in op.operands]
     if is_wide:
         operands = [operand.to(F64) for operand in operands]
-    result = formula(*operands).to(writer.result)
+    _replace(op, formula(*operands).to(writer.result))
+
+
+def _replace(op: Operation, result: Number) -> None:
+    """Replaces an operation by the result of a formula."""
     result.value.name_hint = op.results[0].name_hint
     op.results[0].replace_all_uses_with(result.value)
     Rewriter.erase_op(op)

@@ -24,6 +24,14 @@ def exp(x: Number) -> Number:
     return _exp(x, 0)
 
 
+def exp_plus_one(x: Number) -> Number:
+    """1 + e**x, for quotients: infinite where e**x exceeds 2**(bias + 0.5), and 1 where it is no normal number. One
+    factor scales the polynomial, and the sum is rounded once."""
+    bias = x.format.bias
+    r, n = _reduced(x.at_most((bias + 1) * math.log(2)).at_least((1 - bias) * math.log(2)))
+    return r.polynomial(_EXP[x.format]).times_plus(power_of_two(n), 1.0)
+
+
 def exp2(x: Number) -> Number:
     """2**x."""
     low, high = _exponents(x.format)
