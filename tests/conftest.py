@@ -4,6 +4,7 @@ import gc
 import os
 import shutil
 import sys
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from stepwell.backends.llvm import engine
 from stepwell.tools.warm_python import WarmPython
 
 # Tests compile: results must not depend on earlier runs. Tests of the cache have their own.
 os.environ["STEPWELL_CACHE"] = "off"
 os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in tests
+
+# LLVM makes the same code of the same text each time, and takes a quarter of the time of tests, which often build a
+# program again. All that is before and after it runs in each build.
+_compile = engine._compile
+engine._compile = lru_cache(maxsize=1024)(_compile)
 
 # Programs are cyclic and long-lived: less frequent garbage collection saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
@@ -49,6 +56,12 @@ def pytest_configure() -> None:
     if settings.get_current_profile_name() == "test":
         assert callable(providers._get_local_constants)
         providers._get_local_constants = Constants
+
+
+@pytest.fixture
+def llvm_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native code is compiled in each build, for tests of the compilation itself."""
+    monkeypatch.setattr(engine, "_compile", _compile)
 
 
 @pytest.fixture(scope="session")
