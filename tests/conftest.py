@@ -4,6 +4,8 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from stepwell.backends.cuda.emulation import module as emulation
+from stepwell.backends.cuda.emulation.compile import compile_kernels
 from stepwell.backends.llvm import engine
 from stepwell.tools.warm_python import WarmPython
 
@@ -23,6 +27,23 @@ os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in
 # program again. All that is before and after it runs in each build.
 _compile = engine._compile
 engine._compile = lru_cache(maxsize=1024)(_compile)
+
+
+@lru_cache(maxsize=128)
+def _emulated_kernels(source: str, kernels: tuple[str, ...], checks: bool) -> bytes:
+    """The library that g++ makes of kernels for the emulation: it takes longer than LLVM."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "kernels.so"
+        compile_kernels(source, kernels, library, checks)
+        return library.read_bytes()
+
+
+def _write_emulated_kernels(source: str, kernels: Sequence[str], library: Path, checks: bool) -> None:
+    library.write_bytes(_emulated_kernels(source, tuple(kernels), checks))
+
+
+emulation.compile_kernels = _write_emulated_kernels
+
 
 # Programs are cyclic and long-lived: less frequent garbage collection saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
@@ -59,9 +80,10 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture
-def llvm_compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Native code is compiled in each build, for tests of the compilation itself."""
+def compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native code and emulated kernels are compiled in each build, for tests of the compilation itself."""
     monkeypatch.setattr(engine, "_compile", _compile)
+    monkeypatch.setattr(emulation, "compile_kernels", compile_kernels)
 
 
 @pytest.fixture(scope="session")
