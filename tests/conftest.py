@@ -17,21 +17,23 @@ from hypothesis.internal.constants_ast import Constants
 from stepwell.backends.cuda.emulation import module as emulation
 from stepwell.backends.cuda.emulation.compile import compile_kernels
 from stepwell.backends.llvm import engine
+from stepwell.frontends.tvmscript import reader
 from stepwell.tools.warm_python import WarmPython
 
 # Tests compile: results must not depend on earlier runs. Tests of the cache have their own.
 os.environ["STEPWELL_CACHE"] = "off"
 os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in tests
 
-# LLVM makes the same code of the same text each time, and takes a quarter of the time of tests, which often build a
-# program again. All that is before and after it runs in each build.
-_compile = engine._compile
+# Tests often build a program again. What a text alone determines is made once: the syntax tree, LLVM's code (a quarter of
+# the time of tests), and the library that g++ makes of emulated kernels. All else runs in each build.
+_read, _compile = reader._read, engine._compile
+reader._read = lru_cache(maxsize=256)(_read)
 engine._compile = lru_cache(maxsize=1024)(_compile)
 
 
 @lru_cache(maxsize=128)
 def _emulated_kernels(source: str, kernels: tuple[str, ...], checks: bool) -> bytes:
-    """The library that g++ makes of kernels for the emulation: it takes longer than LLVM."""
+    """The library of kernels for the emulation."""
     with tempfile.TemporaryDirectory() as folder:
         library = Path(folder) / "kernels.so"
         compile_kernels(source, kernels, library, checks)
@@ -81,7 +83,8 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Native code and emulated kernels are compiled in each build, for tests of the compilation itself."""
+    """Syntax trees, native code and emulated kernels are made in each build, for tests of how they are made."""
+    monkeypatch.setattr(reader, "_read", _read)
     monkeypatch.setattr(engine, "_compile", _compile)
     monkeypatch.setattr(emulation, "compile_kernels", compile_kernels)
 
