@@ -24,8 +24,8 @@ from stepwell.tools.warm_python import WarmPython
 os.environ["STEPWELL_CACHE"] = "off"
 os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in tests
 
-# Tests often build a program again. What a text alone determines is made once: the syntax tree, LLVM's code (a quarter of
-# the time of tests), and the library that g++ makes of emulated kernels. All else runs in each build.
+# Tests often build a program again. What a text alone determines is made once: the syntax tree, LLVM's code (a quarter
+# of the time of tests), and the library that g++ makes of emulated kernels. All else runs in each build.
 _read, _compile = reader._read, engine._compile
 reader._read = lru_cache(maxsize=256)(_read)
 engine._compile = lru_cache(maxsize=1024)(_compile)
