@@ -43,7 +43,7 @@ types: $(VENV)/.has-lint $(VENV)/.has-test ## pyright: strict on the source, bas
 wheel: $(VENV)/.has-dev ## build the wheel, install it in a clean venv, run our tools and xDSL's there
 	$(BIN)/python .ci/wheel.py
 
-check: test lint types wheel ## all of the above but the demo
+check: $(VENV)/.has-dev test lint types wheel ## all of the above but the demo
 
 fuzz: $(VENV)/.has-test ## random programs, and random examples for the property tests: MINUTES=10, SEED=...
 	$(BIN)/stepwell fuzz --minutes $(MINUTES) --jobs $(JOBS) $(if $(SEED),--seed $(SEED)) --tests tests
@@ -92,6 +92,11 @@ $(VENV)/.has-core: pyproject.toml | $(BIN)/python
 $(VENV)/.has-%: pyproject.toml | $(BIN)/python
 	$(BIN)/$(PIP_INSTALL) --editable '.[$*]'
 	@touch $@
+
+# `dev` has the requirements of all the others: one installation takes 10 seconds less than four.
+$(VENV)/.has-dev: pyproject.toml | $(BIN)/python
+	$(BIN)/$(PIP_INSTALL) --editable '.[dev]'
+	@touch $(foreach each,core test lint dev,$(VENV)/.has-$(each))
 
 $(TORCH_VENV)/.has-torch: pyproject.toml
 	$(PYTHON) -m venv $(TORCH_VENV)

@@ -7,9 +7,12 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ..core.identity import cache_by_identity
+
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.ir import Dialect
+    from xdsl.universe import Universe
 
 DIALECTS = {
     "relax": "..operators.relax:Relax",
@@ -34,17 +37,20 @@ def mlir_context() -> Context:
     Each dialect is loaded on first use. Raises `PluginError` if a package is broken.
     """
     # lazy: every xDSL tool imports this module to list the dialects
+    from ..core.plugins import installed_universe
+
+    return _registered(installed_universe()).clone()
+
+
+@cache_by_identity(4)
+def _registered(universe: Universe) -> Context:
+    """A context in which no dialect is loaded: most programs need one for each of their pipelines."""
+    # lazy: as above
     from xdsl.context import Context
     from xdsl.dialects import get_all_dialects as get_upstream_dialects
 
-    from ..core.plugins import installed_universe
-
     context = Context()
-    for name, load in {
-        **installed_universe().all_dialects,
-        **get_upstream_dialects(),
-        **get_all_dialects(),
-    }.items():
+    for name, load in {**universe.all_dialects, **get_upstream_dialects(), **get_all_dialects()}.items():
         context.register_dialect(name, load)
     return context
 

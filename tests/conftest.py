@@ -4,6 +4,9 @@ import gc
 import os
 import shutil
 import sys
+import tempfile
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -11,11 +14,38 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
+from stepwell.backends.cuda.emulation import module as emulation
+from stepwell.backends.cuda.emulation.compile import compile_kernels
+from stepwell.backends.llvm import engine
+from stepwell.frontends.tvmscript import reader
 from stepwell.tools.warm_python import WarmPython
 
 # Tests compile: results must not depend on earlier runs. Tests of the cache have their own.
 os.environ["STEPWELL_CACHE"] = "off"
 os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in tests
+
+# Tests often build a program again. What a text alone determines is made once: the syntax tree, LLVM's code (a quarter
+# of the time of tests), and the library that g++ makes of emulated kernels. All else runs in each build.
+_read, _compile = reader._read, engine._compile
+reader._read = lru_cache(maxsize=256)(_read)
+engine._compile = lru_cache(maxsize=1024)(_compile)
+
+
+@lru_cache(maxsize=128)
+def _emulated_kernels(source: str, kernels: tuple[str, ...], checks: bool) -> bytes:
+    """The library of kernels for the emulation."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "kernels.so"
+        compile_kernels(source, kernels, library, checks)
+        return library.read_bytes()
+
+
+def _write_emulated_kernels(source: str, kernels: Sequence[str], library: Path, checks: bool) -> None:
+    library.write_bytes(_emulated_kernels(source, tuple(kernels), checks))
+
+
+emulation.compile_kernels = _write_emulated_kernels
+
 
 # Programs are cyclic and long-lived: less frequent garbage collection saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
@@ -49,6 +79,14 @@ def pytest_configure() -> None:
     if settings.get_current_profile_name() == "test":
         assert callable(providers._get_local_constants)
         providers._get_local_constants = Constants
+
+
+@pytest.fixture
+def compiles_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Syntax trees, native code and emulated kernels are made in each build, for tests of how they are made."""
+    monkeypatch.setattr(reader, "_read", _read)
+    monkeypatch.setattr(engine, "_compile", _compile)
+    monkeypatch.setattr(emulation, "compile_kernels", compile_kernels)
 
 
 @pytest.fixture(scope="session")

@@ -240,6 +240,8 @@ def _effort(optimized: str, target: Processor) -> int:
     """The code generator's optimization level for a module as text."""
     if not target.optimized:
         return 0
+    if optimized.count("\n") <= _LONG_BLOCK:
+        return 3
     longest = length = 0
     for line in optimized.splitlines():
         length = length + 1 if line.startswith("  ") else 0

@@ -1,6 +1,8 @@
 """Programs on floats and integers of at most a byte: native code, the oracle and the interpreter agree."""
 
 import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -9,7 +11,7 @@ import pytest
 
 from stepwell import build
 from stepwell.backends.interpreter import interpret
-from stepwell.backends.oracle import numerics, run_oracle
+from stepwell.backends.oracle import compile_oracle, numerics, run_oracle
 from stepwell.core.dtypes import FLOAT_FORMATS, SMALL_FLOATS, int_range, numpy_dtype, parse_dtype, wrap_int
 from stepwell.core.errors import ArgumentError, UnsupportedError
 from stepwell.frontends import te
@@ -20,37 +22,62 @@ SMALL_INTEGERS = ("int2", "uint2", "int4", "uint4")
 RUNNERS = {"oracle": run_oracle, "interpreter": interpret, "native": lambda mod, name, args: build(mod)[name](*args)}
 
 
-def elementwise(inputs: list[str], output: str, expression: str, vectorized: bool = False) -> Any:
-    """A program `OUT[k] = expression` of `A[k]`, `B[k]`, ..., written `$a`, `$b` in the expression."""
-    names = [*"ABC"[: len(inputs)], "OUT"]
-    buffers = zip(names, (*inputs, output), strict=True)
-    for name in names[:-1]:
-        expression = expression.replace(f"${name.lower()}", f"{name}[i, j]")
-    loop = "T.vectorized" if vectorized else "T.serial"
-    lines = [
-        "@T.prim_func",
-        f"def main({', '.join(f'{n.lower()}: T.handle' for n in names)}):",
-        "    n = T.int32()",
-        *(f"    {name} = T.match_buffer({name.lower()}, (n, 8), {dtype!r})" for name, dtype in buffers),
-        "    for i in range(n):",
-        f"        for j in {loop}(8):",
-        f"            OUT[i, j] = {expression}",
+@dataclass(frozen=True)
+class Elementwise:
+    """A program `OUT[k] = expression` of `A[k]`, `B[k]`, ..., written `$a`, `$b` in the expression. arrays: of equal
+    length, of the types `inputs`."""
+
+    inputs: list[str]
+    output: str
+    expression: str
+    arrays: list[np.ndarray]
+    vectorized: bool = False
+
+    def text(self, name: str) -> str:
+        """The function `name` of the program."""
+        names = [*"ABC"[: len(self.inputs)], "OUT"]
+        buffers = zip(names, (*self.inputs, self.output), strict=True)
+        expression = self.expression
+        for each in names[:-1]:
+            expression = expression.replace(f"${each.lower()}", f"{each}[i, j]")
+        loop = "T.vectorized" if self.vectorized else "T.serial"
+        lines = [
+            "@T.prim_func",
+            f"def {name}({', '.join(f'{n.lower()}: T.handle' for n in names)}):",
+            "    n = T.int32()",
+            *(f"    {each} = T.match_buffer({each.lower()}, (n, 8), {dtype!r})" for each, dtype in buffers),
+            "    for i in range(n):",
+            f"        for j in {loop}(8):",
+            f"            OUT[i, j] = {expression}",
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def results(*programs: Elementwise) -> list[dict[str, np.ndarray]]:
+    """For each program its result with each runner. The programs are compiled as one module, in a fraction of the time
+    of as many modules."""
+    mod = parse_tvmscript("\n".join(program.text(f"f{i}") for i, program in enumerate(programs)))
+    native, oracle = build(mod), compile_oracle(mod).all_functions
+    return [
+        {
+            "oracle": _result(program, oracle[f"f{i}"]),
+            "native": _result(program, native[f"f{i}"]),
+            **(
+                {"interpreter": _result(program, lambda *arrays: interpret(mod, f"f{i}", arrays))}
+                if len(program.arrays[0]) <= 64  # it is slow
+                else {}
+            ),
+        }
+        for i, program in enumerate(programs)
     ]
-    return parse_tvmscript("\n".join(lines) + "\n")
 
 
-def results(mod: Any, arrays: list[np.ndarray], dtype: str) -> dict[str, np.ndarray]:
-    """The result of a program with each runner, for arrays of equal length."""
-    length = -len(arrays[0]) % 8
-    padded = [np.concatenate([array, np.repeat(array[-1:], length)]) for array in arrays]
-    found = {}
-    for name, run in RUNNERS.items():
-        if name == "interpreter" and len(padded[0]) > 64:
-            continue  # it is slow
-        out = np.zeros(len(padded[0]), numpy_dtype(dtype))
-        run(mod, "main", [array.reshape(-1, 8) for array in (*padded, out)])
-        found[name] = out[: len(arrays[0])]
-    return found
+def _result(program: Elementwise, run: Callable[..., Any]) -> np.ndarray:
+    length = -len(program.arrays[0]) % 8
+    padded = [np.concatenate([array, np.repeat(array[-1:], length)]) for array in program.arrays]
+    out = np.zeros(len(padded[0]), numpy_dtype(program.output))
+    run(*(array.reshape(-1, 8) for array in (*padded, out)))
+    return out[: len(program.arrays[0])]
 
 
 def every(name: str) -> np.ndarray:
@@ -71,20 +98,20 @@ def test_casts_to_and_from_small_floats_are_those_of_ml_dtypes(name: str, vector
     rng = np.random.default_rng(0)
     with np.errstate(all="ignore"):
         wide = np.concatenate([rng.standard_normal(150) * 2.0 ** rng.integers(-20, 20, 150), every(name).astype("f8")])
-        for other in ("float16", "bfloat16", "float32", "float64", "int32"):
-            values = np.nan_to_num(wide, posinf=0, neginf=0) if other == "int32" else wide
-            a = (
-                np.clip(values, -(2**24), 2**24).astype(numpy_dtype(other))
-                if other == "int32"
-                else values.astype(numpy_dtype(other))
-            )
-            mod = elementwise([other], name, f'T.Cast("{name}", $a)', vectorized)
-            for got in results(mod, [a], name).values():
-                np.testing.assert_array_equal(got.view("u1"), a.astype(numpy_dtype(name)).view("u1"))
-            if other == "int32":
-                continue
-            mod = elementwise([name], other, f'T.Cast("{other}", $a)', vectorized)
-            for got in results(mod, [every(name)], other).values():
+        others = ("float16", "bfloat16", "float32", "float64", "int32")
+        sources = {other: wide.astype(numpy_dtype(other)) for other in others[:-1]}
+        sources["int32"] = np.clip(np.nan_to_num(wide, posinf=0, neginf=0), -(2**24), 2**24).astype("i4")
+        narrowed = results(
+            *(Elementwise([other], name, f'T.Cast("{name}", $a)', [sources[other]], vectorized) for other in others)
+        )
+        for other, found in zip(others, narrowed, strict=True):
+            for got in found.values():
+                np.testing.assert_array_equal(got.view("u1"), sources[other].astype(numpy_dtype(name)).view("u1"))
+        widened = results(
+            *(Elementwise([name], other, f'T.Cast("{other}", $a)', [every(name)], vectorized) for other in others[:-1])
+        )
+        for other, found in zip(others[:-1], widened, strict=True):
+            for got in found.values():
                 assert same(got, every(name).astype(numpy_dtype(other)))
 
 
@@ -97,21 +124,20 @@ def test_float64_is_rounded_as_numpy_rounds_it(target: str) -> None:
     values = values[np.isfinite(values)]
     middle = (values[1:] + values[:-1]) / 2
     a = np.concatenate([middle * (1 + sign * 2.0**-e) for sign in (-1, 1) for e in (20, 30, 40)])[:4096]
-    mod = elementwise(["float64"], target, f'T.Cast("{target}", $a)')
     with np.errstate(all="ignore"):
         expected = a.astype(numpy_dtype(target))
-    for got in results(mod, [a], target).values():
+    (found,) = results(Elementwise(["float64"], target, f'T.Cast("{target}", $a)', [a]))
+    for got in found.values():
         assert same(got, expected)
 
 
 @pytest.mark.parametrize("name", [name for name in SMALL_FLOATS if FLOAT_FORMATS[name].has_nan])
-@pytest.mark.parametrize("expression", ["$a + $b", "$a * $b", "$a / $b", "T.max($a, $b)", "T.min($a - $b, $a)"])
-def test_operators_are_rounded_after_each(name: str, expression: str) -> None:
-    a, b = (
-        part[::3] for part in pairs(name)
-    )  # each value of one operand is paired with every third value of the other
-    found = results(elementwise([name, name], name, expression), [a, b], name)
-    assert same(found["native"], found["oracle"])
+def test_operators_are_rounded_after_each(name: str) -> None:
+    operands = [part[::3] for part in pairs(name)]  # each value of one with every third value of the other
+    expressions = ("$a + $b", "$a * $b", "$a / $b", "T.max($a, $b)", "T.min($a - $b, $a)")
+    found = results(*(Elementwise([name, name], name, expression, operands) for expression in expressions))
+    for expression, each in zip(expressions, found, strict=True):
+        assert same(each["native"], each["oracle"]), expression
 
 
 @pytest.mark.parametrize(
@@ -126,12 +152,17 @@ def test_operators_are_rounded_after_each(name: str, expression: str) -> None:
 def test_classification_knows_what_a_type_does_not_have(name: str) -> None:
     a = every(name)
     wide = a.astype("f4")
-    for function in ("isnan", "isinf", "isfinite"):
-        for got in results(elementwise([name], "bool", f"T.{function}($a)"), [a], "bool").values():
+    functions = ("isnan", "isinf", "isfinite")
+    *classes, as_bool, as_int = results(
+        *(Elementwise([name], "bool", f"T.{function}($a)", [a]) for function in functions),
+        *(Elementwise([name], to, f'T.Cast("{to}", $a)', [a]) for to in ("bool", "int32")),
+    )
+    for function, found in zip(functions, classes, strict=True):
+        for got in found.values():
             np.testing.assert_array_equal(got, getattr(np, function)(wide))
-    for got in results(elementwise([name], "bool", 'T.Cast("bool", $a)'), [a], "bool").values():
+    for got in as_bool.values():
         np.testing.assert_array_equal(got, wide != 0)
-    for got in results(elementwise([name], "int32", 'T.Cast("int32", $a)'), [a], "int32").values():
+    for got in as_int.values():
         expected = [0 if x != x else int(np.clip(x, -(2.0**31), 2.0**31 - 1)) for x in wide.astype("f8")]
         np.testing.assert_array_equal(got, expected)
 
@@ -139,10 +170,10 @@ def test_classification_knows_what_a_type_does_not_have(name: str) -> None:
 @pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
 def test_the_neighbour_towards_an_equal_number_is_that_number(name: str) -> None:
     numbers = np.array([0.0, -0.0, 1.0, -1.0, 2.0, np.inf, -np.inf, -2.0]).astype(numpy_dtype(name))
-    a, b = (np.ascontiguousarray(m) for m in np.meshgrid(numbers, numbers))
-    for runner in RUNNERS.values():
-        got = np.zeros_like(a)
-        runner(elementwise([name, name], name, "T.nextafter($a, $b)"), "main", [a, b, got])
+    a, b = (m.ravel() for m in np.meshgrid(numbers, numbers))
+    (found,) = results(Elementwise([name, name], name, "T.nextafter($a, $b)", [a, b]))
+    assert found.keys() == {"oracle", "interpreter", "native"}
+    for got in found.values():
         np.testing.assert_array_equal(got[a == b], b[a == b])
         np.testing.assert_array_equal(np.signbit(got[a == b]), np.signbit(b[a == b]))
 
@@ -159,7 +190,8 @@ def test_neighbours_of_small_floats_are_those_of_the_sorted_numbers(name: str) -
 
 
 def test_neighbours_are_refused_where_bits_have_gaps() -> None:
-    mod = elementwise(["float8_e4m3fnuz"] * 2, "float8_e4m3fnuz", "T.nextafter($a, $b)")
+    name = "float8_e4m3fnuz"
+    mod = parse_tvmscript(Elementwise([name, name], name, "T.nextafter($a, $b)", []).text("main"))
     with pytest.raises(UnsupportedError, match="nextafter of float8_e4m3fnuz"):
         build(mod)
 
@@ -214,6 +246,7 @@ BINARY = {
 def test_arithmetic_wraps_at_the_width(name: str, vectorized: bool) -> None:
     dtype = parse_dtype(name)
     low, high = int_range(dtype)
+    programs, expected = [], []
     for expression, function in BINARY.items():
         shifts, divides = "shift" in expression, any(op in expression for op in ("//", "%", "truncdiv"))
         numbers = [
@@ -221,29 +254,35 @@ def test_arithmetic_wraps_at_the_width(name: str, vectorized: bool) -> None:
             for a, b in itertools.product(range(low, high + 1), repeat=2)
             if not (divides and b == 0) and not (shifts and not 0 <= b < dtype.bits)
         ]
-        a, b = (np.array(column, numpy_dtype(name)) for column in zip(*numbers, strict=True))
-        expected = [wrap_int(function(x, y, dtype.bits), dtype) for x, y in numbers]
-        for got in results(elementwise([name, name], name, expression, vectorized), [a, b], name).values():
-            np.testing.assert_array_equal(got.astype("i4"), expected, err_msg=expression)
+        operands = [np.array(column, numpy_dtype(name)) for column in zip(*numbers, strict=True)]
+        programs.append(Elementwise([name, name], name, expression, operands, vectorized))
+        expected.append([wrap_int(function(x, y, dtype.bits), dtype) for x, y in numbers])
+    for expression, found, numbers in zip(BINARY, results(*programs), expected, strict=True):
+        for got in found.values():
+            np.testing.assert_array_equal(got.astype("i4"), numbers, err_msg=expression)
 
 
 @pytest.mark.parametrize("vectorized", [False, True])
 @pytest.mark.parametrize("name", SMALL_INTEGERS)
 def test_casts_extend_by_the_sign_and_wrap(name: str, vectorized: bool) -> None:
     a = every(name)
-    for other in ("int8", "uint8", "int32", "int64", "uint64", "float32", "float16", "bool"):
-        mod = elementwise([name], other, f'T.Cast("{other}", $a)', vectorized)
-        for got in results(mod, [a], other).values():
+    wider = ("int8", "uint8", "int32", "int64", "uint64", "float32", "float16", "bool")
+    extended = results(*(Elementwise([name], other, f'T.Cast("{other}", $a)', [a], vectorized) for other in wider))
+    for other, found in zip(wider, extended, strict=True):
+        for got in found.values():
             np.testing.assert_array_equal(got, a.astype("i8").astype(other))
-    for other in ("int8", "uint8", "int32", "int64", "bool"):
-        wide = np.arange(-128, 128).astype(other)
-        mod = elementwise([other], name, f'T.Cast("{name}", $a)', vectorized)
-        for got in results(mod, [wide], name).values():
+    sources = [np.arange(-128, 128).astype(other) for other in ("int8", "uint8", "int32", "int64", "bool")]
+    sources.append(
+        np.array([-1e9, -9, -8.5, -8, -2.5, -1, -0.5, 0, 0.5, 1.5, 3, 7, 7.9, 8, 15, 16, 1e9, np.nan, np.inf], "f4")
+    )
+    cast = f'T.Cast("{name}", $a)'
+    *wrapped, saturated = results(*(Elementwise([wide.dtype.name], name, cast, [wide], vectorized) for wide in sources))
+    for wide, found in zip(sources, wrapped, strict=False):
+        for got in found.values():
             np.testing.assert_array_equal(got.astype("i4"), [wrap_int(int(x), parse_dtype(name)) for x in wide])
-    wide = np.array([-1e9, -9, -8.5, -8, -2.5, -1, -0.5, 0, 0.5, 1.5, 3, 7, 7.9, 8, 15, 16, 1e9, np.nan, np.inf], "f4")
     low, high = int_range(parse_dtype(name))
-    expected = [0 if x != x else int(min(max(float(x), low), high)) for x in wide]
-    for got in results(elementwise(["float32"], name, f'T.Cast("{name}", $a)', vectorized), [wide], name).values():
+    expected = [0 if x != x else int(min(max(float(x), low), high)) for x in sources[-1]]
+    for got in saturated.values():
         np.testing.assert_array_equal(got.astype("i4"), expected)
 
 
@@ -251,30 +290,34 @@ def test_casts_extend_by_the_sign_and_wrap(name: str, vectorized: bool) -> None:
 def test_comparisons_and_bits(name: str) -> None:
     a, b = pairs(name)
     x, y = a.astype("i4"), b.astype("i4")
-    for sign, function in COMPARISONS.items():
-        mod = elementwise([name, name], "bool", f"$a {sign} $b")
-        for got in results(mod, [a, b], "bool").values():
+    *compared, counts, zeros = results(
+        *(Elementwise([name, name], "bool", f"$a {sign} $b", [a, b]) for sign in COMPARISONS),
+        Elementwise([name], name, "T.popcount($a)", [a]),
+        Elementwise([name], "int32", "T.clz($a)", [a]),
+    )
+    for function, found in zip(COMPARISONS.values(), compared, strict=True):
+        for got in found.values():
             np.testing.assert_array_equal(got, function(x, y))
     bits = parse_dtype(name).bits
-    for got in results(elementwise([name], name, "T.popcount($a)"), [a], name).values():
+    for got in counts.values():
         expected = [wrap_int((v % 2**bits).bit_count(), parse_dtype(name)) for v in x.tolist()]
         np.testing.assert_array_equal(got.astype("i4"), expected)
-    for got in results(elementwise([name], "int32", "T.clz($a)"), [a], "int32").values():
+    for got in zeros.values():
         np.testing.assert_array_equal(got, [bits - (v % 2**bits).bit_length() for v in x.tolist()])
 
 
 def test_memory_holds_what_ml_dtypes_puts_there() -> None:
     """Memory holds the low bits of a byte, with zeros above them, also for negative numbers."""
-    mod = elementwise(["int4", "int4"], "int4", "$a * $b")
     a, b = np.array([-1, 7, -8], ml_dtypes.int4), np.array([3, 3, 1], ml_dtypes.int4)
-    for got in results(mod, [a, b], "int4").values():
+    (found,) = results(Elementwise(["int4", "int4"], "int4", "$a * $b", [a, b]))
+    for got in found.values():
         assert got.view("u1").tolist() == np.multiply(a, b).view("u1").tolist() == [13, 5, 8]
 
 
 def test_bytes_are_read_whatever_lies_above() -> None:
     a = np.array([0xF3, 0x1F, 0x88, 0x07, 0, 0, 0, 0], np.uint8)
-    mod = elementwise(["int4"], "int32", 'T.Cast("int32", $a)')
-    for got in results(mod, [a.view(ml_dtypes.int4)], "int32").values():
+    (found,) = results(Elementwise(["int4"], "int32", 'T.Cast("int32", $a)', [a.view(ml_dtypes.int4)]))
+    for got in found.values():
         assert got[:4].tolist() == [3, -1, -8, 7]
 
 

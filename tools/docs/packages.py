@@ -44,16 +44,16 @@ def install_packages(packages: Path, into: Path) -> Installation:
     """
     folder, site = into / "packages", into / "site"
     shutil.copytree(packages, folder, ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info", ".*"))
-    for project in sorted(file.parent for file in folder.glob("*/pyproject.toml")):
-        _install(project, site)
+    _install(sorted(file.parent for file in folder.glob("*/pyproject.toml")), site)
     python = WarmPython({"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"})
     return Installation(folder, site, python)
 
 
-def _install(project: Path, site: Path) -> None:
+def _install(projects: Sequence[Path], site: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:  # the build writes next to the source
-        source = shutil.copytree(project, Path(scratch) / project.name)
-        command: Sequence[str] = (sys.executable, *_PIP, *_OFFLINE, "--target", str(site), str(source))
+        sources = [str(shutil.copytree(project, Path(scratch) / project.name)) for project in projects]
+        command = (sys.executable, *_PIP, *_OFFLINE, "--target", str(site), *sources)
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"pip cannot install {project.name}:\n{done.stdout}{done.stderr}")
+        names = ", ".join(project.name for project in projects)
+        raise RuntimeError(f"pip cannot install {names}:\n{done.stdout}{done.stderr}")

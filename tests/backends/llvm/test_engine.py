@@ -18,6 +18,8 @@ from stepwell.frontends.mlir import parse_mlir
 from stepwell.tools.testing.comparison import assert_near
 from stepwell.tools.testing.execution import interpret_graph, run_graph
 
+pytestmark = pytest.mark.usefixtures("compiles_anew")
+
 ADD = """func.func @main(%a: memref<?xf32>, %b: memref<?xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -16,6 +16,8 @@ from stepwell.frontends.tvmscript.layout import Excerpt
 from stepwell.frontends.tvmscript.reader import MAX_NESTING, read_module
 from stepwell.frontends.tvmscript.tables import load_tables
 
+pytestmark = pytest.mark.usefixtures("compiles_anew")
+
 
 def read(text: str) -> syntax.File:
     return read_module(SourceFile("f.py", text))

@@ -25,7 +25,10 @@ from stepwell.backends.cuda.emulation import (
 )
 from stepwell.core.errors import ArgumentError, PluginError
 
-pytestmark = pytest.mark.skipif(compiler() is None, reason="g++ is not installed, which the emulation of CUDA needs")
+pytestmark = [
+    pytest.mark.skipif(compiler() is None, reason="g++ is not installed, which the emulation of CUDA needs"),
+    pytest.mark.usefixtures("compiles_anew"),
+]
 
 SCALE = """
 extern "C" __global__ void __launch_bounds__(64)
