@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ...analysis.scopes import consumers
+from ...analysis.scopes import consumers, loops_around
 from ...dialects.tir import AllocBufferOp, BlockOp, StoreOp
 from ...dialects.tir.base import memref_type
 from .. import Schedule
@@ -40,7 +40,7 @@ def steps(nest: Nest) -> tuple[str, str]:
     decline_unless(row >= 2 * step * nest.least_lanes, f"rows of {row} elements in steps of {step} are short")
     store = next(op for op in block.body.block.ops if isinstance(op, StoreOp))
     loop = sch.get_loops(writer)[-1]
-    is_last = store.indices[-1] is block.variables[-1] and block.axes[-1].binding is sch.get(loop).variable
+    is_last = store.indices[-1] is block.variables[-1] and block.axes[-1].binding is loops_around(block)[-1].variable
     decline_unless(is_last, f"{block.block_name.data} does not store along its last axis")
 
     sch.transform_layout(writer, ("write", 0), lambda *dims: (*dims[:-1], dims[-1] % step, dims[-1] // step))
