@@ -38,7 +38,7 @@ class RelayFuseAttentionPass(ModulePass):
     batch dimensions of the softmax: reshapes between them are dropped. The default schedule for processors computes
     tiles of rows (rule `row tiles`), so that no tensor holds all scores.
 
-    least_bytes: the size of the scores up to which the operators stay as they are: their kernels are as fast if a cache
+    least-bytes: the size of the scores up to which the operators stay as they are: their kernels are as fast if a cache
     holds the scores. A dynamic size counts as 1.
 
     Before
