@@ -4,7 +4,8 @@ VENV := .venv
 PEER_VENV := .venv-peer
 TORCH_VENV := .venv-torch
 BIN := $(VENV)/bin
-PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are imported: most of the packages are not.
+PIP_INSTALL := python -m pip install --quiet --disable-pip-version-check --no-compile
 JOBS ?= 2
 MINUTES ?= 10
 PYTEST := $(BIN)/python -m pytest

@@ -85,7 +85,17 @@ def check_installed(wheel: Path, away: Path) -> None:
     """Our tools, and xDSL's with our passes, run from a clean venv."""
     run(sys.executable, "-m", "venv", away / "venv", cwd=away)
     bin = away / "venv/bin"
-    run(bin / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel, cwd=away)
+    run(
+        bin / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-compile",
+        wheel,
+        cwd=away,
+    )
     for example in (ROOT / "examples").glob("*.py"):
         (away / example.name).write_text(example.read_text())
     print(run(bin / "python", "-c", RUN_TOOLS, bin, cwd=away), end="")

@@ -96,7 +96,7 @@ attentions = st.builds(
 )
 
 
-@settings(max_examples=max(1, settings().max_examples // 2))
+@settings(max_examples=max(1, settings().max_examples // 3))
 @given(attentions, st.sampled_from((1, 3)), st.booleans())
 @example(Attention((2, 3), 70, 70, 16, "float32", "scale masks rows"), 3, False)  # tiles of 64 rows and of 6
 @example(Attention((3,), 13, 33, 20, "float64", "turned masks"), 1, True)
