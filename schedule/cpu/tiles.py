@@ -9,6 +9,7 @@ from math import gcd
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
+from ..rules.results import decline_unless
 from .nest import Nest
 
 HIGHEST = 8
@@ -114,7 +115,8 @@ def choose_rows(
 
 
 def fill_registers(sch: Schedule, tile: Sequence[LoopRV]) -> None:
-    """Vectorizes the innermost loop of a tile, and unrolls the others."""
+    """Vectorizes the innermost loop of a tile, and unrolls the others. Declines: tiles of one element, without loops."""
+    decline_unless(tile, "a tile has one element")
     *rows, lanes = tile
     sch.vectorize(lanes)
     for loop in rows:

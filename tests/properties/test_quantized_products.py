@@ -156,6 +156,7 @@ def convolutions(draw: Any) -> Quantized:
 @example(Quantized((1, 8, 5, 23), (32, 8, 1, 1), ("uint8", "int8"), (7, 0), True, {}, None, "int8", "after"), 1, False)
 @example(Quantized((1, 4, 30, 70), (16, 4, 1, 1), ("uint8", "uint8"), (7, 128), True, {"strides": 2}), 1, False)
 @example(Quantized((2, 3, 9, 56), (6, 1, 3, 5), ("int8", "int8"), (7, 0), True, {"padding": 2, "groups": 3}), 1, False)
+@example(Quantized((1, 3, 1, 1), (3, 1, 1, 1), ("uint8", "int8"), (0, 0), False, {"groups": 3}), 1, False)  # one pixel
 @example(Quantized((1, 4, 19, 60), (4, 1, 3, 3), ("uint8", "int8"), (7, 0), True, {"strides": 2, "groups": 4}), 3, True)
 def test_bytes_compute_what_integers_compute(case: Quantized, count: int, is_dynamic: bool) -> None:
     module, arguments = case.module(dequantized=False, is_dynamic=is_dynamic), case.arguments()
