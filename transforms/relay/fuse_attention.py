@@ -117,12 +117,12 @@ class _Attention:
 
 def _attention_from(first: OperatorOp) -> _Attention | None:
     """The attention whose first product is an operator; None if the operator is not part of an attention."""
-    if first.operator.name not in _PRODUCTS or dtype_of_tensor(first.outputs[0]) not in _DTYPES:
+    if not _is_product(first) or dtype_of_tensor(first.outputs[0]) not in _DTYPES:
         return None
     readers = _readers(first)
     if readers is None:
         return None
-    second = next(node for node in readers if node.operator.name in _PRODUCTS)
+    second = next(node for node in readers if _is_product(node))
     reshapes = [node for node in readers if node.operator.name == "reshape"]
     between = [node for node in readers if node is not second and node not in reshapes]
     softmax = [node for node in between if node.operator.name == "nn.softmax"]
@@ -135,6 +135,10 @@ def _attention_from(first: OperatorOp) -> _Attention | None:
     return _Attention(first, second, between, reshapes) if is_by_rows and are_scores and are_batches else None
 
 
+def _is_product(node: OperatorOp) -> bool:
+    return node.operator.name in _PRODUCTS and len(node.args) == 2
+
+
 def _readers(first: OperatorOp) -> list[OperatorOp] | None:
     """The operators that read the result of a product, directly or by way of others, up to the only product of which
     the results are a first operand, in the order of the block; None if others read them."""
@@ -144,7 +148,7 @@ def _readers(first: OperatorOp) -> list[OperatorOp] | None:
         for user in [use.operation for use in value.uses]:
             if not isinstance(user, OperatorOp) or user.parent is not first.parent or len(user.outputs) != 1:
                 return None
-            if user.operator.name in _PRODUCTS:
+            if _is_product(user):
                 if value is not user.args[0] or value is user.args[1]:
                     return None
                 seconds[user] = None

@@ -44,7 +44,7 @@ relay.func @main("q" %q: tensor<2x3x8x4xf32>, "k" %k: tensor<6x4x8xf32>, "v" %v:
 
 // -----
 
-// Few scores, scores with another reader, and a softmax of columns stay as they are.
+// Few scores, scores with another reader, a softmax of columns, and a diagonal of scores stay as they are.
 relay.func @main("q" %q: tensor<1x8x4xf32>, "p" %p: tensor<4x8x8xf32>) {
   %s = relay.nn.batch_matmul(%q, %q) : (tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<1x8x8xf32>
   %w = relay.nn.softmax(%s) : (tensor<1x8x8xf32>) -> tensor<1x8x8xf32>
@@ -55,6 +55,9 @@ relay.func @main("q" %q: tensor<1x8x4xf32>, "p" %p: tensor<4x8x8xf32>) {
   %a = relay.nn.batch_matmul(%p, %p) : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
   %b = relay.nn.softmax(%a) {axis = 1} : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
   %c = relay.nn.batch_matmul(%b, %p) : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
-  relay.return %y : tensor<1x8x4xf32>, %u : tensor<4x8x8xf32>, %z : tensor<4x8x8xf32>, %c : tensor<4x8x8xf32>
+  %d = relay.nn.batch_matmul(%p, %p) : (tensor<4x8x8xf32>, tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %e = relay.nn.softmax(%d) : (tensor<4x8x8xf32>) -> tensor<4x8x8xf32>
+  %f = relay.einsum(%e) {equation = "abb->ab"} : (tensor<4x8x8xf32>) -> tensor<4x8xf32>
+  relay.return %y : tensor<1x8x4xf32>, %u : tensor<4x8x8xf32>, %z : tensor<4x8x8xf32>, %c : tensor<4x8x8xf32>, %f : tensor<4x8xf32>
 }
 // CHECK-NOT:   @attention
