@@ -115,7 +115,7 @@ def choose_rows(
 
 
 def fill_registers(sch: Schedule, tile: Sequence[LoopRV]) -> None:
-    """Vectorizes the innermost loop of a tile, and unrolls the others. Declines: tiles of one element, without loops."""
+    """Vectorizes the innermost loop of a tile, and unrolls the others. Declines: tiles of one element."""
     decline_unless(tile, "a tile has one element")
     *rows, lanes = tile
     sch.vectorize(lanes)
