@@ -259,10 +259,15 @@ def spell(op: OperatorOp) -> tuple[str, list[SSAValue], dict[str, Any], bool]:
         names = {attribute: name for name, attribute in spelling.attributes.items()}
         others = {name: value for name, value in attributes.items() if name not in spelling.implied}
         implied = {name: attributes.get(name, op.attribute_value(name)) for name in spelling.implied}
-        if implied == spelling.implied and others.keys() <= names.keys():
+        required = _EXPLICIT.get(spelling.name, set[str]())
+        if implied == spelling.implied and required <= others.keys() <= names.keys():
             arguments = {names[name]: _printed(spelling, name, value) for name, value in others.items()}
             return spelling.name, list(op.args), arguments, spelling.is_variadic
     return OWN_PREFIX + op.operator.name, list(op.args), attributes, op.operator.variadic
+
+
+_EXPLICIT = {"full": {"shape", "dtype"}}
+"""The attributes that a word makes explicit: operators that have them by default are printed under their own names."""
 
 
 def _printed(spelling: Spelling, attribute: str, value: Any) -> Any:

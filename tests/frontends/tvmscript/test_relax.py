@@ -174,6 +174,7 @@ EXPRESSIONS = {
     "R.cumsum(x, axis=0)": ["cumsum"],
     "R.einsum((x, y), subscripts='ij,jk->ik')": ["einsum"],
     "R.relay.nn.dense(x, x)": ["nn.dense"],
+    "R.relay.full(fill_value=1.0)": ["full"],
     "R.relay.nn.leaky_relu(x, alpha=0.2)": ["nn.leaky_relu"],
     "R.multiply(x, R.const(float('inf'), 'float32'))": ["multiply"],
     "R.add(x, R.const(2.0, R.Tensor((4,), 'float32')))": ["add"],
