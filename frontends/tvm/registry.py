@@ -56,7 +56,7 @@ def get_global_func(name: str, allow_missing: bool = False) -> Callable[..., Any
         return packed.get_global_func(name)
     except LinkError:
         space, _, own = name.rpartition(".")
-        if space == "relax.ext" and own in _LIBRARIES:
+        if space == "relax.ext" and own in import_module(".relax.partition", __package__).LIBRARIES:
             return _library(own)
         found = getattr(import_module(_PASSES[space], __package__), own, None) if space in _PASSES else _operator(name)
         if found is None and not allow_missing:
@@ -85,7 +85,6 @@ def _operator(name: str) -> Callable[..., Any] | None:
 
 
 _OPERATORS = {"relax.op": ".relax", "topi": ".topi"}
-_LIBRARIES = ("cublas", "cudnn")
 _PASSES = {
     "relax.transform": ".relax.transform",
     "relay._transform": ".relay.transform",

@@ -132,13 +132,20 @@ def transposed_factor(nest: Nest) -> str:
 
     Declines: products without such a factor, or with few uses of its elements.
     """
+    decline_unless(transpose_factor(nest), "no factor has rows that are summed for many results")
+    return "a copy with contiguous columns"
+
+
+def transpose_factor(nest: Nest) -> bool:
+    """Copies the factor of `factor_to_transpose`, transposed. Returns whether there is such a factor. Raises
+    DeclineError as `factor_to_transpose`."""
     factor = factor_to_transpose(nest)
-    decline_unless(factor is not None, "no factor has rows that are summed for many results")
-    assert factor is not None
+    if factor is None:
+        return False
     source, order = factor
     nest.sch.cache_read(nest.rv, source, "global", [nest.rv])
     nest.sch.transform_layout(nest.rv, ("read", source), lambda *dims: tuple(dims[n] for n in order))
-    return "a copy with contiguous columns"
+    return True
 
 
 def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:

@@ -15,7 +15,7 @@ from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..rules.kernel import Kernel, element_bytes, handle_of, result_of
 from ..rules.results import decline_unless
-from .contraction import factor_to_transpose, transposed_factor
+from .contraction import transpose_factor
 from .nest import Nest
 from .rows import leading_axes, row_limit
 from .tiles import HIGHEST, parts
@@ -46,8 +46,7 @@ def row_tiles(cpu: CpuModel, sch: Schedule, function: str) -> tuple[tuple[str, .
     height = _height(cpu, [result_of(block) for block in chain[:-1]], axis)
 
     for nest in (nests[0], nests[-1]):
-        if factor_to_transpose(nest) is not None:
-            transposed_factor(nest)
+        transpose_factor(nest)
     *producers, last = (nest.rv for nest in nests)
     tile, _ = sch.split(sch.get_loops(last)[axis], [None, height])
     sch.compute_at(producers[-1], tile)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -139,7 +139,7 @@ def _schedule_by_name(cpu: CpuModel, search: Search) -> tuple[str, ...]:
 def _prepare(cpu: CpuModel, search: Search) -> None:
     """Moves blocks to common rows or tiles of rows, or transposes factors of products."""
     blocks = child_blocks(search.func)
-    if len(blocks) > 1 and any(_share_rows(cpu, search, blocks[-1].block_name.data)):
+    if len(blocks) > 1 and _share_rows(cpu, search, blocks[-1].block_name.data):
         return
     sums = [handle_of(search.sch, search.function, block) for block in blocks if block.init is not None]
     for handle in sums:
@@ -201,16 +201,17 @@ def _apply(name: str, rule: Rule, nest: Nest) -> Callable[[], Applied]:
     return lambda: Applied(name, block, text=rule(nest))
 
 
-def _share_rows(cpu: CpuModel, search: Search, last: str) -> Iterator[bool]:
-    """Applies the rules `row tiles` and `rows` to the blocks of a function in turn, until one of them has scheduled
-    them. last: the name of the last block."""
+def _share_rows(cpu: CpuModel, search: Search, last: str) -> bool:
+    """Applies the rule `row tiles` to the blocks of a function, or `rows` if it declines. last: the name of the last
+    block."""
 
     def tiles() -> Applied:
         names, text = row_tiles(cpu, search.sch, search.function)
         return Applied("row tiles", last, names, text)
 
-    yield search.attempt("row tiles", last, tiles)
-    yield search.attempt("rows", last, lambda: Applied("rows", last, rows(cpu, search.sch, search.function)))
+    if search.attempt("row tiles", last, tiles):
+        return True
+    return search.attempt("rows", last, lambda: Applied("rows", last, rows(cpu, search.sch, search.function)))
 
 
 def _share_loops(search: Search, nest: ForOp) -> None:

@@ -10,8 +10,8 @@ from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import LoopRV
 from ..rules.kernel import block_of
-from ..rules.results import decline_unless
-from ..rules.strides import UNKNOWN, Strides, loads_of
+from ..rules.results import DeclineError, decline_unless
+from ..rules.strides import UNKNOWN, Strides, loads_of, store_of
 from .contraction import FARTHEST, require_spatial_vector, require_sums
 from .nest import Nest
 from .tiles import fill_registers
@@ -38,7 +38,7 @@ def steps(nest: Nest) -> tuple[str, str]:
     row = memref_type(source).get_shape()[-1]
     lanes = nest.lanes
     decline_unless(row >= 2 * step * nest.least_lanes, f"rows of {row} elements in steps of {step} are short")
-    store = next(op for op in block.body.block.ops if isinstance(op, StoreOp))
+    store = store_of(block)
     loop = sch.get_loops(writer)[-1]
     is_last = store.indices[-1] is block.variables[-1] and block.axes[-1].binding is loops_around(block)[-1].variable
     decline_unless(is_last, f"{block.block_name.data} does not store along its last axis")
@@ -63,8 +63,7 @@ def _source(nest: Nest, strides: Strides, vector: int) -> tuple[int, SSAValue]:
             shape = memref_type(buffer).get_shape()
             decline_unless(UNKNOWN not in strides.extents and all(n >= 0 for n in shape), "a size is dynamic")
             return read[vector], buffer
-    decline_unless(False, "it reads no intermediate results in steps")
-    raise AssertionError
+    raise DeclineError("it reads no intermediate results in steps")
 
 
 def _stored(block: BlockOp) -> list[SSAValue]:

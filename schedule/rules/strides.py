@@ -95,7 +95,7 @@ def _axes_of_loops(kernel: Kernel) -> list[int | None]:
     axes: list[int | None] = [None] * len(kernel.loops)
     tiles = set[int]()
     for n, axis in enumerate(block.axes):
-        loops = _loops_of_axis(kernel, axis.binding)
+        loops = _loops_of_axis(kernel, n)
         own = loops[-1] if loops else -1
         if len(loops) == 1 or own >= shared:
             axes[own] = n
@@ -117,16 +117,17 @@ def _axes_of_loops(kernel: Kernel) -> list[int | None]:
     return axes
 
 
-def _loops_of_axis(kernel: Kernel, binding: SSAValue) -> list[int]:
+def _loops_of_axis(kernel: Kernel, n: int) -> list[int]:
     """The indices of the loops whose sum is the binding of an axis, outermost first; the variable of the innermost one
     has the factor 1. Raises DeclineError for other bindings than such sums and constants."""
-    loop_of: dict[Atom, int] = {loop.variable: n for n, loop in enumerate(kernel.loops)}
-    if binding in loop_of:
-        return [loop_of[binding]]
-    sum = Analyzer().lin(binding)
-    loops = sorted(loop_of[atom] for atom in sum.terms if atom in loop_of)
-    is_tile = len(loops) == len(sum.terms) and sum.const == 0
-    decline_unless(not loops or (is_tile and sum.terms[kernel.loops[loops[-1]].variable] == 1), "an axis is no loop")
+    if (axis := kernel.axes[n]) in kernel.loop_of:
+        return [kernel.loop_of[axis]]
+    binding = Analyzer().lin(kernel.block.axes[n].binding)
+    loops = [k for k, loop in enumerate(kernel.loops) if loop.variable in binding.terms]
+    is_tile = len(loops) == len(binding.terms) and binding.const == 0
+    decline_unless(
+        not loops or (is_tile and binding.terms[kernel.loops[loops[-1]].variable] == 1), "an axis is no loop"
+    )
     return loops
 
 

@@ -212,8 +212,7 @@ def _replace_product(product: OperatorOp, reshape: OperatorOp) -> OperatorOp:
     else:
         replace(product, [_reshape(builder, new, shape_of(product.outputs[0]))])
     for operand in operands:
-        if isinstance(operand.owner, OperatorOp) and operand.owner.parent is not None:
-            erase_unused(operand)
+        erase_unused(operand)
     assert isinstance(new.owner, OperatorOp)
     return new.owner
 

@@ -79,9 +79,10 @@ def erase(op: Operation) -> None:
 
 
 def erase_unused(value: SSAValue) -> None:
-    """Erases operators without uses: the operator that computes `value`, then recursively those of its operands."""
+    """Erases operators without uses: the operator that computes `value`, then recursively those of its operands. An
+    operator that has been erased before, as one that computes two operands, is left alone."""
     op = value.owner
-    if isinstance(op, OperatorOp) and not any(output.uses for output in op.outputs):
+    if isinstance(op, OperatorOp) and op.parent is not None and not any(output.uses for output in op.outputs):
         args = list(op.args)
         erase(op)
         for arg in args:
