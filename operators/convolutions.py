@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import gcd, prod
 from typing import Any
@@ -313,74 +313,169 @@ class _WithBlocks(ImageOperator):
 
 
 @dataclass(frozen=True)
-class _PackedConvolution(_WithBlocks):
+class _WithBlocksOfImages(_WithBlocks):
+    """The layouts of images, whose channels may be in blocks as those of the weights."""
+
+    data_layout: str = field(default="NC{image}", kw_only=True)
+    out_layout: str = field(default="", kw_only=True)
+
+    def has_blocks(self, layout: str) -> bool:
+        """Whether images of a layout have their channels in blocks. TeError for another layout."""
+        plain, blocks = f"NC{self.image}", f"NC{self.image}{self.lanes}c"
+        if layout not in (plain, blocks):
+            raise TeError(f"{self.name}: layout {layout!r} of images, expected {plain} or {blocks}")
+        return layout == blocks
+
+    @property
+    def reads_blocks(self) -> bool:
+        return self.has_blocks(self.data_layout)
+
+    @property
+    def writes_blocks(self) -> bool:
+        """Whether the result has its channels in blocks. TeError if there are other channels than those of blocks."""
+        writes = self.has_blocks(self.out_layout or self.data_layout)
+        if writes and self.channels % self.lanes:
+            raise TeError(f"{self.name}: {self.channels} output channels, expected whole blocks of {self.lanes}")
+        return writes
+
+    def channels_of(self, data: Tensor) -> int:
+        """The number of input channels. TeError for an image that its layout does not fit."""
+        if not self.reads_blocks:
+            self.require_rank(data.shape)
+            return require_known_extents(data.shape[1:2], self.name)[0]
+        if data.ndim != self.rank + 3 or known_extent(data.shape[-1]) != self.lanes:
+            raise TeError(f"{self.name}: data of shape {list(data.shape)} in the layout {self.data_layout}")
+        return require_known_extents(data.shape[1:2], self.name)[0] * self.lanes
+
+    def layouts_reference(self, data: Array, weight: Array, groups: int) -> Array:
+        """The reference result, by the convolution in layouts without blocks."""
+        if self.reads_blocks:
+            data = np.moveaxis(data, -1, 2).reshape(len(data), -1, *data.shape[2:-1])
+        result = self.plain_reference(data, weight, groups)
+        if not self.writes_blocks:
+            return result
+        blocks = result.reshape(len(result), -1, self.lanes, *result.shape[2:])
+        return np.ascontiguousarray(np.moveaxis(blocks, 2, -1))
+
+
+@dataclass(frozen=True)
+class _PackedConvolution(_WithBlocksOfImages):
     """The convolution of an image, as `nn.conv{rank}d`, with weights in blocks of output channels.
 
     channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
     `nn.conv{rank}d`.  weight_layout: `OIHW16o` for blocks of 16 output channels: the axes of weight are block, input
     channel, taps, and output channel in the block; other numbers than 16 likewise.  groups: the number of groups of
-    input channels, each with its own blocks of output channels. The data have the layout NCHW.
+    input channels, each with its own blocks of output channels.  data_layout, out_layout: NCHW, or NCHW16c for channels
+    in blocks of the size of those of the weights; out_layout is data_layout by default.
     """
 
     groups: int = 1
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        self.require_rank(data.shape)
-        (inputs,) = require_known_extents(data.shape[1:2], self.name)
+        inputs = self.channels_of(data)
         if self.groups < 1 or inputs % self.groups:
             raise TeError(f"{self.name}: {inputs} channels do not go together in {self.groups} groups")
         blocks, sizes = self.extents(weight, inputs // self.groups)
         if self.groups > 1 and self.channels % (self.groups * self.lanes):
             given = f"{self.channels} output channels in {self.groups} groups"
             raise TeError(f"{self.name}: {given}, expected whole blocks of {self.lanes} channels in each group")
-        groups = _Groups(self.groups, inputs // self.groups, blocks // self.groups)
         windows = _windows(self, self.padding, sizes)
         source, counts = _padded(self.name, data, range(2, self.rank + 2), windows)
-        channel, taps = reduce_axis((0, groups.inner), "rc"), _tap_axes(self, sizes)
-
-        def products(*axes: PrimExpr) -> PrimExpr:
-            batch, *positions, block, lane = axes
-            at = _at_taps(positions, windows, taps)
-            w = weight(block, channel.var, *(tap.var for tap in taps), lane)
-            return scalar.sum(source(batch, groups.channel(block, channel.var), *at) * w, axis=[channel, *taps])
-
+        product = self._products(
+            source, weight, windows, _Groups(self.groups, inputs // self.groups, blocks // self.groups)
+        )
+        image = list(self.image.lower())
+        if self.writes_blocks:
+            return compute(
+                [data.shape[0], blocks, *counts, self.lanes],
+                lambda *at: product(at[0], at[1], at[2:-1], at[-1]),
+                "conv_pack",
+                "conv_pack",
+                attrs={"schedule_rule": "conv_pack_blocks", "groups": self.groups},
+                varargs_names=["n", "block", *image, "lane"],
+            )
         sums = compute(
             [data.shape[0], *counts, blocks, self.lanes],
-            products,
+            lambda *at: product(at[0], at[-2], at[1:-2], at[-1]),
             "conv_blocks",
             attrs={"schedule_rule": "conv_pack", "groups": self.groups},
-            varargs_names=["n", *self.image.lower(), "block", "lane"],
+            varargs_names=["n", *image, "block", "lane"],
         )
         return compute(
             [data.shape[0], self.channels, *counts],
             lambda n, k, *at: sums(n, *at, k // self.lanes, k % self.lanes),
             "conv_pack",
             "conv_pack",
-            varargs_names=[2 * letter.lower() for letter in self.image],
+            varargs_names=[2 * letter for letter in image],
         )
 
+    def _products(
+        self, source: Tensor, weight: Tensor, windows: Sequence[_Along], groups: _Groups
+    ) -> Callable[[PrimExpr, PrimExpr, Sequence[PrimExpr], PrimExpr], PrimExpr]:
+        """The function from image, block of output channels, position and channel in the block to a sum of products.
+
+        source: the padded data.
+        """
+        taps, size = _tap_axes(self, [along.size for along in windows]), self.lanes if self.reads_blocks else 1
+        if groups.inner % size and groups.number > 1:
+            given = f"{groups.inner} input channels of each group"
+            raise TeError(f"{self.name}: {given}, expected whole blocks of {size} as data_layout says")
+        outer = _Groups(groups.number, groups.inner // size, groups.outer)
+        channel = reduce_axis((0, outer.inner), "rc")
+        inside = [reduce_axis((0, size), "rb")] if self.reads_blocks else []
+
+        def product(batch: PrimExpr, block: PrimExpr, positions: Sequence[PrimExpr], lane: PrimExpr) -> PrimExpr:
+            at, number = _at_taps(positions, windows, taps), outer.channel(block, channel.var)
+            x = source(batch, number, *at, *(axis.var for axis in inside))
+            row = channel.var * size + inside[0].var if inside else channel.var
+            w = weight(block, row, *(tap.var for tap in taps), lane)
+            return scalar.sum(x * w, axis=[channel, *inside, *taps])
+
+        return product
+
     def reference(self, data: Array, weight: Array) -> Array:
-        return self.plain_reference(data, weight, self.groups)
+        return self.layouts_reference(data, weight, self.groups)
 
 
 contrib_conv2d_pack = for_rank(2, "nn.contrib_conv2d_pack", Pattern.OUT_FUSABLE, _PackedConvolution)
 
 
 @dataclass(frozen=True)
-class _PackedDepthwiseConvolution(_WithBlocks):
+class _PackedDepthwiseConvolution(_WithBlocksOfImages):
     """The convolution of each channel of an image with a window of its own, with weights in blocks of channels.
 
     It is that of `nn.conv{rank}d` with as many groups, input channels and output channels. channels: their number,
     without those that fill the last block.  strides, padding, dilation: as of `nn.conv{rank}d`.  weight_layout:
     `OIHW16o` for blocks of 16 channels: the axes of weight are block, 1, taps, and channel in the block; other numbers
-    than 16 likewise. The data have the layout NCHW.
+    than 16 likewise.  data_layout, out_layout: the layout of both images, NCHW, or NCHW16c for channels in blocks of
+    the size of those of the weights; out_layout is data_layout by default.
     """
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        self.require_rank(data.shape)
-        inputs, *spatial = require_known_extents(data.shape[1:], self.name)
+        inputs = self.channels_of(data)
         if inputs != self.channels:
             raise TeError(f"{self.name}: data of {inputs} channels, expected {self.channels}")
+        if self.reads_blocks != self.writes_blocks:
+            raise TeError(f"{self.name}: out_layout {self.out_layout}, expected {self.data_layout} as of the data")
+        return self._of_blocks(data, weight) if self.reads_blocks else self._of_channels(data, weight, inputs)
+
+    def _of_blocks(self, data: Tensor, weight: Tensor) -> Tensor:
+        """The result from an image with channels in blocks."""
+        blocks, sizes = self.extents(weight, 1)
+        windows, taps = _windows(self, self.padding, sizes), _tap_axes(self, sizes)
+        source, counts = _padded(self.name, data, range(2, self.rank + 2), windows)
+
+        def products(*axes: PrimExpr) -> PrimExpr:
+            batch, block, *positions, lane = axes
+            x = source(batch, block, *_at_taps(positions, windows, taps), lane)
+            return scalar.sum(x * weight(block, 0, *(tap.var for tap in taps), lane), axis=taps)
+
+        shape, names = [data.shape[0], blocks, *counts, self.lanes], ["n", "block", *self.image.lower(), "lane"]
+        return compute(shape, products, "conv_pack", "conv_pack", varargs_names=names)
+
+    def _of_channels(self, data: Tensor, weight: Tensor, inputs: int) -> Tensor:
+        """The result from an image without blocks."""
+        spatial = require_known_extents(data.shape[2:], self.name)
         blocks, sizes = self.extents(weight, 1)
         windows, names = _windows(self, self.padding, sizes), self.image.lower()
 
@@ -421,7 +516,7 @@ class _PackedDepthwiseConvolution(_WithBlocks):
         )
 
     def reference(self, data: Array, weight: Array) -> Array:
-        return self.plain_reference(data, weight, self.channels)
+        return self.layouts_reference(data, weight, self.channels)
 
 
 contrib_depthwise_conv2d_pack = for_rank(

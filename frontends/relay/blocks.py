@@ -17,8 +17,9 @@ _DATA = ("data_layout", "layout")
 
 
 def _layouts(operator: Operator, attributes: Mapping[str, Any]) -> dict[str, str]:
-    """The layouts of an operator by the name of the attribute; empty unless one of them has blocks."""
-    if operator.name == "layout_transform":
+    """The layouts of an operator by the name of the attribute; empty unless one of them has blocks, and for operators
+    that compute tensors with blocks."""
+    if operator.name == "layout_transform" or any(each.name == "weight_layout" for each in operator.attributes):
         return {}
     values = {each.name: attributes.get(each.name, each.default) for each in operator.attributes}
     layouts = {name: value for name, value in values.items() if name in (*_DATA, "kernel_layout", "out_layout")}

@@ -37,14 +37,15 @@ def windows(nest: Nest) -> str:
 
 
 def _overlap(strides: Strides, vector: int) -> tuple[int, int] | None:
-    """A spatial axis, and the axis of the taps of windows that overlap along this axis; None if there are none, or no
-    other axis is summed. vector: the vectorized axis."""
+    """A spatial axis, and the axis of the taps of windows that overlap along this axis, whose windows are nearest in
+    memory; None if there are none, or no other axis is summed. vector: the vectorized axis."""
     spatial, summed = strides.of_kind("spatial"), strides.of_kind("reduce")
+    found = list[tuple[int, int, int]]()
     for read in strides.read if len(summed) > 1 else ():
         for rows in (n for n in spatial if n != vector and read[vector]):
             for taps in summed:
                 if 0 < read[taps] <= read[rows] < IRREGULAR and strides.extents[taps] <= MOST_TAPS:
                     step, rest = divmod(read[rows], read[taps])
                     if not rest and step < strides.extents[taps]:
-                        return rows, taps
-    return None
+                        found.append((read[rows], rows, taps))
+    return min(found)[1:] if found else None

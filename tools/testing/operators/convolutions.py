@@ -40,11 +40,14 @@ def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
 @st.composite
 def packed_convolutions(draw: Draw, depthwise: bool = False) -> Sample:
     """A convolution with weights in blocks of output channels, the last of which may be filled; blocks of groups of
-    channels are whole. depthwise: whether each channel has a window of its own."""
+    channels, and those of images, are whole. depthwise: whether each channel has a window of its own."""
     lanes, channels, inner = draw(st.sampled_from((1, 2, 4))), draw(st.integers(1, 6)), draw(st.integers(1, 3))
     groups = 1 if depthwise else draw(st.integers(1, 3))
     if groups > 1:
         channels = groups * lanes * draw(st.integers(1, 2))
+    reads = draw(st.booleans())
+    writes = reads if depthwise else draw(st.booleans())
+    channels, inner = (-(-n // lanes) * lanes if blocks else n for n, blocks in ((channels, writes), (inner, reads)))
     inner, inputs = (1, channels) if depthwise else (inner, groups * inner)
     sizes, strides = ([draw(st.integers(1, 3)) for _ in range(2)] for _ in range(2))
     far, dtype = draw(st.integers(1, 2)), draw(st.sampled_from(("float32", "float64")))
@@ -56,7 +59,13 @@ def packed_convolutions(draw: Draw, depthwise: bool = False) -> Sample:
     attributes = {"strides": strides, "padding": any_padding(draw, 2, 2), "dilation": far}
     attributes |= {"channels": channels, "weight_layout": f"OIHW{lanes}o"}
     attributes |= {} if depthwise else {"groups": groups}
-    return Sample([data, np.ascontiguousarray(blocks)], attributes)
+    layouts = [f"NCHW{lanes}c" if blocks else "NCHW" for blocks in (reads, writes)]
+    attributes |= {"data_layout": layouts[0], "out_layout": draw(st.sampled_from(("", layouts[1])))}
+    if not attributes["out_layout"] and layouts[0] != layouts[1]:
+        attributes["out_layout"] = layouts[1]
+    if reads:
+        data = np.moveaxis(data.reshape(len(data), -1, lanes, *extents), 2, -1)
+    return Sample([np.ascontiguousarray(data), np.ascontiguousarray(blocks)], attributes)
 
 
 @st.composite
