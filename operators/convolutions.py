@@ -391,7 +391,6 @@ class _PackedConvolution(_WithBlocksOfImages):
                 lambda *at: product(at[0], at[1], at[2:-1], at[-1]),
                 "conv_pack",
                 "conv_pack",
-                attrs={"schedule_rule": "conv_pack_blocks", "groups": self.groups},
                 varargs_names=["n", "block", *image, "lane"],
             )
         sums = compute(

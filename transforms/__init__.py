@@ -38,6 +38,7 @@ PASSES: dict[str, str] = {
     "relax-reuse-operands": "relax.reuse_operands",
     "relay-convert-convolutions": "relay.convert_convolutions",
     "relay-pack-quantized": "relay.pack_quantized",
+    "relay-convert-layout": "relay.convert_layout",
     "relay-pack-weights": "relay.pack_weights",
     "relay-quantize-products": "relay.quantize_products",
     "relay-copy-results": "relay.copy_results",

@@ -66,27 +66,6 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     return f"sums in registers, {width * LANES} channels of {height} columns", names
 
 
-def packed_convolution_to_blocks(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
-    """Schedules a convolution with weights in blocks of output channels, whose result has its channels in blocks too.
-
-    Tiles of sums are those of `packed_convolution`; they are stored as vectors of channels.
-
-    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
-    and blocks of other numbers of channels than 16.
-    """
-    summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
-    blocks, *_, columns, lanes = image_extents(sch, sums)[:-summands]
-    require_lanes(lanes)
-    height, width = _tile_of_columns(cpu, sch, sums, columns, blocks // number_annotated(sch, sums, GROUPS))
-    n, block, *rows, column, lane = (loops := sch.get_loops(sums))[:-summands]
-    summed = loops[-summands:]
-    (block, block_in), (column, column_in) = sch.split(block, [None, width]), sch.split(column, [None, height])
-    sch.reorder(n, block, *rows, column, *summed, column_in, block_in, lane)
-    keep_in_registers(sch, sums, summed[0], [column_in, block_in, lane])
-    name = block_of(sch, sums).block_name.data
-    return f"sums in registers, {width * LANES} channels of {height} columns", (name,)
-
-
 def transpose_results(
     cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int, user: BlockRV | None = None
 ) -> tuple[BlockRV, tuple[int, int]]:

@@ -24,7 +24,7 @@ from .depthwise import packed_depthwise
 from .elements import elementwise, transpose
 from .epilogues import epilogue
 from .nest import Nest
-from .packed import packed_convolution, packed_convolution_to_blocks, packed_product
+from .packed import packed_convolution, packed_product
 from .packed_bytes import packed_convolution_of_bytes, packed_depthwise_of_bytes, packed_product_of_bytes
 from .reduction import columns, partial_sums
 from .row_tiles import row_tiles
@@ -58,7 +58,6 @@ several blocks, or `row tiles`, `rows` and `PREPARATIONS` prepare them; afterwar
 NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
     "conv2d_winograd": ("winograd", winograd),
     "conv_pack": ("packed convolution", packed_convolution),
-    "conv_pack_blocks": ("packed convolution", packed_convolution_to_blocks),
     "depthwise_conv_pack": ("packed depthwise convolution", packed_depthwise),
     "dense_pack": ("packed product", packed_product),
     "conv_pack_int8": ("packed convolution of bytes", packed_convolution_of_bytes),

@@ -142,6 +142,7 @@ def _partition_graphs(options: Options) -> list[ModulePass]:
 def _call_kernels(options: Options) -> list[ModulePass]:
     # lazy: the operators of relay are needed for graphs only
     from ..relax.plan_memory import RelaxPlanMemoryPass
+    from ..relay.convert_layout import RelayConvertLayoutPass
     from ..relay.copy_results import RelayCopyResultsPass
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
@@ -154,6 +155,7 @@ def _call_kernels(options: Options) -> list[ModulePass]:
     packs = options.pack and options.opt_level >= 2
     packing = [
         RelayPackQuantizedPass(bytes=options.cpu.byte_products),
+        RelayConvertLayoutPass(),
         RelayPackWeightsPass(),
         CommonSubexpressionElimination(),  # weights of several products
         RelayFoldConstantsPass(),

@@ -9,6 +9,7 @@ from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -74,64 +75,83 @@ class RelayPackWeightsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
             for inner in list(find_ops(func, OperatorOp)):
-                form = _form_of(inner)
+                form = form_of(inner)
                 if form is not None:
                     _pack(inner, form, RelayBuilder(InsertPoint.before(inner), constants_of(op), inner.location))
 
 
-def _form_of(op: OperatorOp) -> _Form | None:
+def form_of(op: OperatorOp) -> Form | None:
     """The form of an operator with packed weights; None for other operators."""
     name = op.operator.name
     is_grouped = name == "nn.conv2d" and op.attribute_value("groups") != 1
     return _DEPTHWISE if is_grouped and shape_of(op.args[1])[1] == 1 else _FORMS.get(name)
 
 
-def _pack(op: OperatorOp, form: _Form, builder: RelayBuilder) -> None:
+def _pack(op: OperatorOp, form: Form, builder: RelayBuilder) -> None:
     is_packed = form.packs_operands or isinstance(op.args[1].owner, ConstantOp)
-    reason = form.lack(op) if is_packed else "they are no constants"
+    reason = form.lack(op) or form.loss(op) if is_packed else "they are no constants"
     if reason:
         _remarks.missed(op, lambda: f"the weights stay as they are: {reason}")
         return
-    data, weight = op.args
-    rows, *others = (size for size in shape_of(weight) if isinstance(size, int))
-    blocks = -(-rows // LANES)
-    if rows % LANES:
-        weight = builder.operator("nn.pad", weight, pad_width=[[0, blocks * LANES - rows], *([0, 0] for _ in others)])
-    weight = builder.operator("reshape", weight, newshape=[blocks, LANES, *others])
-    weight = builder.operator("transpose", weight, axes=[0, *range(2, len(others) + 2), 1])
+    blocks = -(-rows_of_weights(op) // LANES)
     _remarks.applied(op, lambda: f"the weights are stored in {blocks} blocks of {LANES} rows")
-    replace(op, [builder.operator(form.packed, data, weight, **form.attributes(op, rows))])
+    replace(op, [form.operator(op, builder, op.args[0])])
+
+
+def rows_of_weights(op: OperatorOp) -> int:
+    """The number of rows of the static weights of a product or a convolution, which are output channels there."""
+    (rows,) = (size for size in shape_of(op.args[1])[:1] if isinstance(size, int))
+    return rows
 
 
 @dataclass(frozen=True)
-class _Form:
-    """An operator with packed weights. packed: its name.  lack: the reason why an operator has not this form, "" if it
-    has.  attributes: its attributes, from an operator with weights of a number of rows.  packs_operands: whether
-    weights that are no constants are packed too, in each run.
+class Form:
+    """An operator with packed weights.
+
+    packed: its name.  lack: the reason why an operator has not this form, "" if it has.  loss: the reason why the form
+    is no gain for an operator that has it, "" if it is.  attributes: its attributes, from an operator with weights of a
+    number of rows.  packs_operands: whether weights that are no constants are packed too, in each run.
     """
 
     packed: str
     lack: Callable[[OperatorOp], str]
+    loss: Callable[[OperatorOp], str]
     attributes: Callable[[OperatorOp, int], dict[str, Any]]
     packs_operands: bool = False
+
+    def operator(self, op: OperatorOp, builder: RelayBuilder, data: SSAValue, **attributes: Any) -> SSAValue:
+        """The result of the operator with packed weights in place of `op`. data: the first operand.  attributes: those
+        besides the attributes of `op`."""
+        weight, rows = op.args[1], rows_of_weights(op)
+        others = [size for size in shape_of(weight)[1:] if isinstance(size, int)]
+        blocks = -(-rows // LANES)
+        if rows % LANES:
+            width = [[0, blocks * LANES - rows], *([0, 0] for _ in others)]
+            weight = builder.operator("nn.pad", weight, pad_width=width)
+        weight = builder.operator("reshape", weight, newshape=[blocks, LANES, *others])
+        weight = builder.operator("transpose", weight, axes=[0, *range(2, len(others) + 2), 1])
+        return builder.operator(self.packed, data, weight, **self.attributes(op, rows), **attributes)
 
 
 # Products
 
 
 def _lack_of_dense(op: OperatorOp) -> str:
-    data, weight = op.args
     reason = lack_of_dtype(op, _DTYPES)
     if reason:
         return reason
-    rows = shape_of(data)[:-1]
-    known = [n for n in rows if isinstance(n, int)]
-    if len(known) == len(rows) and prod(known) < LEAST_ROWS:
-        return f"{prod(known)} rows of data, expected {LEAST_ROWS} or more"
-    units, inner = shape_of(weight)
+    units, inner = shape_of(op.args[1])
     if not isinstance(units, int) or not isinstance(inner, int):
         return "a dynamic size of weights"
     return "" if units >= LANES else f"{units} rows of weights, expected {LANES} or more"
+
+
+def _loss_of_dense(op: OperatorOp) -> str:
+    rows = shape_of(op.args[0])[:-1]
+    known = [n for n in rows if isinstance(n, int)]
+    if len(known) == len(rows) and prod(known) < LEAST_ROWS:
+        return f"{prod(known)} rows of data, expected {LEAST_ROWS} or more"
+    return ""
 
 
 def _dense_attributes(_op: OperatorOp, units: int) -> dict[str, Any]:
@@ -146,12 +166,14 @@ def _lack_of_convolution(op: OperatorOp) -> str:
     reason = lack_of_plain_form(op, _DTYPES, groups)
     if reason:
         return reason
-    channels, height, width = result_extents(op)
+    channels, *_ = result_extents(op)
     if groups > 1 and channels // groups % LANES:
         return f"{channels // groups} output channels of a group, expected whole blocks of {LANES}"
-    reason = _lack_of_blocks(channels)
-    if reason:
-        return reason
+    return _lack_of_blocks(channels)
+
+
+def _loss_of_convolution(op: OperatorOp) -> str:
+    _, height, width = result_extents(op)
     is_matrix = _is_product_of_channels(op)
     pixels = height * width if is_matrix else width
     if is_matrix and pixels < LEAST_ROWS:
@@ -173,9 +195,10 @@ def _lack_of_depthwise(op: OperatorOp) -> str:
     channels = shape_of(op.args[0])[1]
     if not isinstance(channels, int) or list(shape_of(op.args[1])[:2]) != [channels, 1]:
         return "groups of several channels"
-    reason = lack_of_plain_form(op, _DTYPES, groups=channels) or _lack_of_blocks(channels)
-    if reason:
-        return reason
+    return lack_of_plain_form(op, _DTYPES, groups=channels) or _lack_of_blocks(channels)
+
+
+def _loss_of_depthwise(op: OperatorOp) -> str:
     width = result_extents(op)[-1]
     return f"{width} columns of the result fill vectors" if width > LANES else ""
 
@@ -197,10 +220,12 @@ def _grouped_attributes(op: OperatorOp, channels: int) -> dict[str, Any]:
     return {**_convolution_attributes(op, channels), "groups": op.attribute_value("groups")}
 
 
-_DEPTHWISE = _Form("nn.contrib_depthwise_conv2d_pack", _lack_of_depthwise, _convolution_attributes)
+_DEPTHWISE = Form("nn.contrib_depthwise_conv2d_pack", _lack_of_depthwise, _loss_of_depthwise, _convolution_attributes)
 """The form of `nn.conv2d` with a group for each channel."""
-_FORMS: Mapping[str, _Form] = {
-    "nn.dense": _Form("nn.contrib_dense_pack", _lack_of_dense, _dense_attributes),
-    "nn.conv2d": _Form("nn.contrib_conv2d_pack", _lack_of_convolution, _grouped_attributes, packs_operands=True),
+_FORMS: Mapping[str, Form] = {
+    "nn.dense": Form("nn.contrib_dense_pack", _lack_of_dense, _loss_of_dense, _dense_attributes),
+    "nn.conv2d": Form(
+        "nn.contrib_conv2d_pack", _lack_of_convolution, _loss_of_convolution, _grouped_attributes, packs_operands=True
+    ),
 }
 """The forms with packed weights, by the names of operators."""

@@ -1,0 +1,291 @@
+"""The pass `relay-convert-layout`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...module import constants_of
+from ...operators import Pattern
+from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
+from ...operators.windows import each_dimension, paddings
+from ...operators.winograd import LANES
+from .graphs import erase, graphs_of, replace
+from .pack_weights import form_of
+
+_remarks = PassRemarks("relay-convert-layout")
+
+_BLOCKS = f"NCHW{LANES}c"
+_OF_AXES = {"axis", "lhs_axis", "rhs_axis", "shape", "num_newaxis"}
+"""The attributes by which operators on elements depend on the layout."""
+
+
+@dataclass(frozen=True)
+class RelayConvertLayoutPass(ModulePass):
+    """Stores images between convolutions with their channels in blocks of 16: as `NCHW16c`, in place of `NCHW`.
+
+    Vectors of channels are then contiguous in images too: convolutions store their sums and read windows as they are,
+    where images without blocks are transposed, and read pixel by pixel. The weights are packed as by
+    `relay-pack-weights`.
+
+    An image has blocks if it has whole blocks of channels, static rows and columns, and if the operator that computes
+    it and all operators that read it support the layout: `nn.conv2d` with packed weights, pools, operators on elements,
+    sums and means of rows and columns, and concatenations of channels. An operator but a convolution has blocks in all
+    its images or in none, so that no image is copied from one layout to the other. A convolution whose output channels
+    are no whole blocks reads an image without blocks, which is as fast for it.
+
+    Before
+        %y = relay.nn.conv2d(%x, %v) : (tensor<1x32x28x28xf32>, tensor<192x32x1x1xf32>) -> tensor<1x192x28x28xf32>
+        %z = relay.nn.conv2d(%y, %w) : (tensor<1x192x28x28xf32>, tensor<64x192x1x1xf32>) -> tensor<1x64x28x28xf32>
+
+    After
+        %y = relay.nn.contrib_conv2d_pack(%x, ...) {channels = 192, weight_layout = "OIHW16o", groups = 1,
+            data_layout = "NCHW", out_layout = "NCHW16c"} : ... -> tensor<1x12x28x28x16xf32>
+        %z = relay.nn.contrib_conv2d_pack(%y, ...) {channels = 64, weight_layout = "OIHW16o", groups = 1,
+            data_layout = "NCHW16c", out_layout = "NCHW"} : ... -> tensor<1x64x28x28xf32>
+
+    Must hold before: libraries have their operators (`relay-partition`), and Winograd's algorithm its convolutions
+    (`relay-convert-convolutions`).
+
+    Gone after: nothing.
+    """
+
+    name = "relay-convert-layout"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in graphs_of(op):
+            kinds = {each: kind for each in find_ops(func, OperatorOp) if (kind := _kind_of(each)) is not None}
+            _convert(op, kinds, _images_with_blocks(kinds))
+
+
+def _images_with_blocks(kinds: Mapping[OperatorOp, _Kind]) -> set[SSAValue]:
+    """The images that have their channels in blocks: the most that the operators support. kinds: of the operators."""
+
+    def is_read(image: SSAValue) -> bool:
+        readers = [(use.operation, use.index) for use in image.uses]
+        return all(
+            isinstance(op, OperatorOp) and (kind := kinds.get(op)) is not None and kind.reads(op, index)
+            for op, index in readers
+        )
+
+    results = [(op.outputs[0], op, kind) for op, kind in kinds.items() if len(op.outputs) == 1]
+    blocked = {image for image, op, kind in results if _has_blocks(image) and kind.writes(op) and is_read(image)}
+    changed = True
+    while changed:
+        changed = False
+        for op, kind in kinds.items():
+            images = kind.together(op)
+            if not blocked.issuperset(images) and not blocked.isdisjoint(images):
+                blocked.difference_update(images)
+                changed = True
+    return blocked
+
+
+def _convert(module: ModuleOp, kinds: Mapping[OperatorOp, _Kind], blocked: set[SSAValue]) -> None:
+    """Converts images to blocks of channels, and the operators that compute and read them."""
+    images, converted = dict[SSAValue, SSAValue](), list[OperatorOp]()
+    for op, kind in kinds.items():
+        (result,), reads = op.outputs, any(arg in blocked for arg in op.args)
+        if not reads and result not in blocked:
+            continue
+        builder = RelayBuilder(InsertPoint.before(op), constants_of(module), op.location)
+        value = kind.convert(op, builder, [images.get(arg, arg) for arg in op.args], result in blocked)
+        if result in blocked:
+            value.name_hint = result.name_hint
+            images[result] = value
+            converted.append(op)
+            channels = shape_of(result)[1]
+            _remarks.applied(op, lambda n=channels: f"{n} channels of the result are in blocks of {LANES}")
+        else:
+            replace(op, [value])
+    for op in reversed(converted):
+        erase(op)
+
+
+def _has_blocks(image: SSAValue) -> bool:
+    """Whether a tensor is an image of several pixels, of static size, with whole blocks of channels."""
+    shape = shape_of(image)
+    if len(shape) != 4:
+        return False
+    _, channels, *extents = shape
+    known = [n for n in extents if isinstance(n, int)]
+    return isinstance(channels, int) and not channels % LANES and len(known) == 2 and known != [1, 1]
+
+
+# Kinds of operators
+
+
+class _Kind(ABC):
+    """How operators support images with blocks."""
+
+    @abstractmethod
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        """Whether an operand may be an image with blocks."""
+
+    @abstractmethod
+    def writes(self, op: OperatorOp) -> bool:
+        """Whether the result may be an image with blocks."""
+
+    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
+        """The images all of which have blocks, or none."""
+        return [*(arg for n, arg in enumerate(op.args) if self.reads(op, n)), op.outputs[0]]
+
+    @abstractmethod
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        """The result of an operator with images in blocks in place of `op`. writes: whether it is one."""
+
+
+class _Convolution(_Kind):
+    """Convolutions with constant weights, which are packed."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        inner = shape_of(op.args[1])[1]
+        is_whole = op.attribute_value("groups") == 1 or (isinstance(inner, int) and inner % LANES == 0)
+        return index == 0 and is_whole and self.writes(op)
+
+    def writes(self, op: OperatorOp) -> bool:
+        channels = shape_of(op.outputs[0])[1]
+        return isinstance(channels, int) and channels % LANES == 0
+
+    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
+        return []
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        form = form_of(op)
+        assert form is not None
+        layouts = {
+            "data_layout": "NCHW" if args[0] is op.args[0] else _BLOCKS,
+            "out_layout": _BLOCKS if writes else "NCHW",
+        }
+        return form.operator(op, builder, args[0], **layouts)
+
+
+class _Depthwise(_Convolution):
+    """Depthwise convolutions with constant weights, whose image and result have the same layout."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        return index == 0
+
+    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
+        return [op.args[0], op.outputs[0]]
+
+
+class _Elements(_Kind):
+    """Operators on elements, and on those of tensors that are broadcast: along rows and columns, or along channels."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        return shape_of(op.args[index]) == shape_of(op.outputs[0])
+
+    def writes(self, op: OperatorOp) -> bool:
+        return all(self.reads(op, n) or self._shape(op, n) is not None for n in range(len(op.args)))
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        operands = list[SSAValue]()
+        for n, arg in enumerate(args):
+            shape = None if self.reads(op, n) else self._shape(op, n)
+            operands.append(builder.operator("reshape", arg, newshape=shape) if shape else arg)
+        if op.operator.name == "nn.bias_add":
+            return builder.operator("add", *operands)
+        return builder.operator(op.operator.name, *operands, **op.explicit_attributes)
+
+    def _shape(self, op: OperatorOp, index: int) -> list[int] | None:
+        """The shape, with blocks, of an operand that is broadcast; empty for a number, None if it has no such shape."""
+        shape, channels = list(shape_of(op.args[index])), shape_of(op.outputs[0])[1]
+        if op.operator.name == "nn.bias_add" and index == 1:
+            shape = [*shape, 1, 1]
+        n, c, *image = [1] * (4 - len(shape)) + shape
+        batch = [n if isinstance(n, int) else -1]
+        if not shape or any(not isinstance(size, int) for size in image):
+            return None if shape else []
+        if c == 1:
+            return [*batch, 1, *image, 1]
+        if c == channels and image == [1, 1] and isinstance(c, int):
+            return [*batch, c // LANES, 1, 1, LANES]
+        return None
+
+
+class _Pool(_Kind):
+    """Pools of windows: those of images of three dimensions, the last of which are the channels of a block."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        return True
+
+    def writes(self, op: OperatorOp) -> bool:
+        return op.attribute_value("layout") == "NCHW"
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        name, values = op.operator.name, dict(op.attribute_values)
+        for window in ("pool_size", "strides", "dilation"):
+            values[window] = [*each_dimension(values[window], 2, window), 1]
+        pairs = paddings(values["padding"], 2, name)
+        values["padding"] = [*(before for before, _ in pairs), 0, *(after for _, after in pairs), 0]
+        return builder.operator(name.replace("2d", "3d"), *args, **{**values, "layout": "NCDHW"})
+
+
+class _OfPixels(_Kind):
+    """Reductions of the rows and columns of an image, whose results have no blocks."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        axes = op.attribute_value("axis")
+        named = sorted(axis % 4 for axis in axes) if isinstance(axes, list | tuple) else axes
+        return named == [2, 3] and not op.attribute_value("exclude")
+
+    def writes(self, op: OperatorOp) -> bool:
+        return False
+
+    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
+        return []
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        reduced = builder.operator(op.operator.name, *args, **{**op.explicit_attributes, "axis": [2, 3]})
+        shape = [n if isinstance(n, int) else -1 for n in shape_of(op.outputs[0])]
+        return builder.operator("reshape", reduced, newshape=shape)
+
+
+class _Concatenation(_Kind):
+    """Concatenations along channels."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        return True
+
+    def writes(self, op: OperatorOp) -> bool:
+        return op.attribute_value("axis") in (1, -3)
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        return builder.operator("concatenate", *args, axis=1)
+
+
+_KINDS: Mapping[str, _Kind] = {
+    **dict.fromkeys(("nn.max_pool2d", "nn.avg_pool2d"), _Pool()),
+    **dict.fromkeys(("mean", "sum", "max", "min"), _OfPixels()),
+    "concatenate": _Concatenation(),
+    "nn.bias_add": _Elements(),
+}
+"""The kinds of operators by name, besides convolutions and other operators on elements."""
+_CONVOLUTION, _DEPTHWISE, _ELEMENTS = _Convolution(), _Depthwise(), _Elements()
+
+
+def _kind_of(op: OperatorOp) -> _Kind | None:
+    """How an operator supports images with blocks; None if it does not."""
+    name, pattern = op.operator.name, op.operator.pattern
+    if name == "nn.conv2d":
+        form = form_of(op)
+        if form is None or form.lack(op) or not isinstance(op.args[1].owner, ConstantOp):
+            return None
+        return _DEPTHWISE if "depthwise" in form.packed else _CONVOLUTION
+    if name == "nn.bias_add" and op.attribute_value("axis") not in (1, -3):
+        return None
+    if name in _KINDS:
+        return _KINDS[name]
+    is_of_axes = any(attribute.name in _OF_AXES for attribute in op.operator.attributes)
+    is_of_elements = pattern in (Pattern.ELEMWISE, Pattern.BROADCAST) and not is_of_axes
+    return _ELEMENTS if is_of_elements and len(op.args) and len(op.outputs) == 1 else None
