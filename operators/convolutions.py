@@ -446,65 +446,43 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
     It is that of `nn.conv{rank}d` with as many groups, input channels and output channels. channels: their number,
     without those that fill the last block.  strides, padding, dilation: as of `nn.conv{rank}d`.  weight_layout:
     `OIHW16o` for blocks of 16 channels: the axes of weight are block, 1, taps, and channel in the block; other numbers
-    than 16 likewise.  data_layout, out_layout: the layout of both images, NCHW, or NCHW16c for channels in blocks of
-    the size of those of the weights; out_layout is data_layout by default.
+    than 16 likewise.  data_layout, out_layout: NCHW, or NCHW16c for channels in blocks of the size of those of the
+    weights; out_layout is data_layout by default. A result with blocks needs data with blocks.
     """
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
         inputs = self.channels_of(data)
         if inputs != self.channels:
             raise TeError(f"{self.name}: data of {inputs} channels, expected {self.channels}")
-        if self.reads_blocks != self.writes_blocks:
-            raise TeError(f"{self.name}: out_layout {self.out_layout}, expected {self.data_layout} as of the data")
-        return self._of_blocks(data, weight) if self.reads_blocks else self._of_channels(data, weight, inputs)
-
-    def _of_blocks(self, data: Tensor, weight: Tensor) -> Tensor:
-        """The result from an image with channels in blocks."""
+        if self.writes_blocks and not self.reads_blocks:
+            raise TeError(f"{self.name}: data_layout {self.data_layout}, expected {self.out_layout} as of the result")
         blocks, sizes = self.extents(weight, 1)
         windows, taps = _windows(self, self.padding, sizes), _tap_axes(self, sizes)
-        source, counts = _padded(self.name, data, range(2, self.rank + 2), windows)
+        image = data if self.reads_blocks else self._image(data, blocks)
+        source, counts = _padded(self.name, image, range(2, self.rank + 2), windows)
 
-        def products(*axes: PrimExpr) -> PrimExpr:
-            batch, block, *positions, lane = axes
-            x = source(batch, block, *_at_taps(positions, windows, taps), lane)
+        def product(batch: PrimExpr, block: PrimExpr, place: Sequence[PrimExpr], lane: PrimExpr) -> PrimExpr:
+            x = source(batch, block, *_at_taps(place, windows, taps), lane)
             return scalar.sum(x * weight(block, 0, *(tap.var for tap in taps), lane), axis=taps)
 
-        shape, names = [data.shape[0], blocks, *counts, self.lanes], ["n", "block", *self.image.lower(), "lane"]
-        return compute(shape, products, "conv_pack", "conv_pack", varargs_names=names)
-
-    def _of_channels(self, data: Tensor, weight: Tensor, inputs: int) -> Tensor:
-        """The result from an image without blocks."""
-        spatial = require_known_extents(data.shape[2:], self.name)
-        blocks, sizes = self.extents(weight, 1)
-        windows, names = _windows(self, self.padding, sizes), self.image.lower()
-
-        element = _filled_channels(data, inputs, spatial, self.lanes)
-        pixels = compute(
-            [data.shape[0], blocks, prod(spatial), self.lanes],
-            lambda batch, block, pixel, lane: element(batch, block * self.lanes + lane, pixel),
-            "image_blocks",
-            attrs={"meta_schedule.inline_rule": "disable"},
-        )
-        image = compute(
-            [data.shape[0], blocks, *spatial, self.lanes],
-            lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
-            "image",
-            "injective",
-            varargs_names=[*names, "lane"],
-        )
-        source, counts = _padded(self.name, image, range(2, self.rank + 2), windows)
-        known, taps = require_known_extents(counts, self.name), _tap_axes(self, sizes)
-
-        def products(batch: PrimExpr, block: PrimExpr, pixel: PrimExpr, lane: PrimExpr) -> PrimExpr:
-            w = weight(block, 0, *(tap.var for tap in taps), lane)
-            at = _at_taps(_place_of(pixel, known), windows, taps)
-            return scalar.sum(source(batch, block, *at, lane) * w, axis=taps)
-
+        if self.writes_blocks:
+            return compute(
+                [data.shape[0], blocks, *counts, self.lanes],
+                lambda *axes: product(axes[0], axes[1], axes[2:-1], axes[-1]),
+                "conv_pack",
+                "conv_pack",
+                varargs_names=["n", "block", *self.image.lower(), "lane"],
+            )
+        known = require_known_extents(counts, self.name)
         sums = compute(
             [data.shape[0], blocks, prod(known), self.lanes],
-            products,
+            lambda batch, block, pixel, lane: product(batch, block, _place_of(pixel, known), lane),
             "conv_blocks",
-            attrs={"schedule_rule": "depthwise_conv_pack", "columns": known[-1]},
+            attrs={
+                "schedule_rule": "depthwise_conv_pack",
+                "columns": known[-1],
+                "transposes_image": int(not self.reads_blocks),
+            },
         )
         return compute(
             [data.shape[0], self.channels, *known],
@@ -512,6 +490,24 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
             "conv_pack",
             "conv_pack",
             varargs_names=[2 * letter.lower() for letter in self.image],
+        )
+
+    def _image(self, data: Tensor, blocks: int) -> Tensor:
+        """The image with its channels in blocks, from an image without."""
+        spatial = require_known_extents(data.shape[2:], self.name)
+        element = _filled_channels(data, self.channels, spatial, self.lanes)
+        pixels = compute(
+            [data.shape[0], blocks, prod(spatial), self.lanes],
+            lambda batch, block, pixel, lane: element(batch, block * self.lanes + lane, pixel),
+            "image_blocks",
+            attrs={"meta_schedule.inline_rule": "disable"},
+        )
+        return compute(
+            [data.shape[0], blocks, *spatial, self.lanes],
+            lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
+            "image",
+            "injective",
+            varargs_names=[*self.image.lower(), "lane"],
         )
 
     def reference(self, data: Array, weight: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -39,9 +40,9 @@ class RelayConvertLayoutPass(ModulePass):
 
     An image has blocks if it has whole blocks of channels, static rows and columns, and if the operator that computes
     it and all operators that read it support the layout: `nn.conv2d` with packed weights, pools, operators on elements,
-    sums and means of rows and columns, and concatenations of channels. An operator but a convolution has blocks in all
-    its images or in none, so that no image is copied from one layout to the other. A convolution whose output channels
-    are no whole blocks reads an image without blocks, which is as fast for it.
+    sums and means of rows and columns, and concatenations of channels. Pools, operators on elements and concatenations
+    have blocks in all their images or in none, so that no image is copied from one layout to the other. A convolution
+    whose result has no blocks reads an image without blocks, if its weights are then not packed (`relay-pack-weights`).
 
     Before
         %y = relay.nn.conv2d(%x, %v) : (tensor<1x32x28x28xf32>, tensor<192x32x1x1xf32>) -> tensor<1x192x28x28xf32>
@@ -79,14 +80,11 @@ def _images_with_blocks(kinds: Mapping[OperatorOp, _Kind]) -> set[SSAValue]:
 
     results = [(op.outputs[0], op, kind) for op, kind in kinds.items() if len(op.outputs) == 1]
     blocked = {image for image, op, kind in results if _has_blocks(image) and kind.writes(op) and is_read(image)}
-    changed = True
-    while changed:
-        changed = False
+    count = -1
+    while len(blocked) != count:
+        count = len(blocked)
         for op, kind in kinds.items():
-            images = kind.together(op)
-            if not blocked.issuperset(images) and not blocked.isdisjoint(images):
-                blocked.difference_update(images)
-                changed = True
+            blocked -= kind.without_blocks(op, blocked)
     return blocked
 
 
@@ -135,9 +133,10 @@ class _Kind(ABC):
     def writes(self, op: OperatorOp) -> bool:
         """Whether the result may be an image with blocks."""
 
-    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
-        """The images all of which have blocks, or none."""
-        return [*(arg for n, arg in enumerate(op.args) if self.reads(op, n)), op.outputs[0]]
+    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
+        """The images that have no blocks since other images of an operator have none. blocked: those that may."""
+        images = {*(arg for n, arg in enumerate(op.args) if self.reads(op, n)), op.outputs[0]}
+        return set() if blocked.issuperset(images) else images
 
     @abstractmethod
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
@@ -149,15 +148,16 @@ class _Convolution(_Kind):
 
     def reads(self, op: OperatorOp, index: int) -> bool:
         inner = shape_of(op.args[1])[1]
-        is_whole = op.attribute_value("groups") == 1 or (isinstance(inner, int) and inner % LANES == 0)
-        return index == 0 and is_whole and self.writes(op)
+        return index == 0 and (op.attribute_value("groups") == 1 or (isinstance(inner, int) and inner % LANES == 0))
 
     def writes(self, op: OperatorOp) -> bool:
         channels = shape_of(op.outputs[0])[1]
         return isinstance(channels, int) and channels % LANES == 0
 
-    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
-        return []
+    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
+        form = form_of(op)
+        is_plain = form is not None and form.loss(op) and op.outputs[0] not in blocked
+        return {op.args[0]} if is_plain else set()
 
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
         form = form_of(op)
@@ -170,13 +170,13 @@ class _Convolution(_Kind):
 
 
 class _Depthwise(_Convolution):
-    """Depthwise convolutions with constant weights, whose image and result have the same layout."""
+    """Depthwise convolutions with constant weights. A result with blocks needs an image with blocks."""
 
     def reads(self, op: OperatorOp, index: int) -> bool:
         return index == 0
 
-    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
-        return [op.args[0], op.outputs[0]]
+    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
+        return set() if op.args[0] in blocked else {op.outputs[0]}
 
 
 class _Elements(_Kind):
@@ -242,8 +242,8 @@ class _OfPixels(_Kind):
     def writes(self, op: OperatorOp) -> bool:
         return False
 
-    def together(self, op: OperatorOp) -> Sequence[SSAValue]:
-        return []
+    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
+        return set()
 
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
         reduced = builder.operator(op.operator.name, *args, **{**op.explicit_attributes, "axis": [2, 3]})
