@@ -458,11 +458,13 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
             raise TeError(f"{self.name}: data_layout {self.data_layout}, expected {self.out_layout} as of the result")
         blocks, sizes = self.extents(weight, 1)
         windows, taps = _windows(self, self.padding, sizes), _tap_axes(self, sizes)
-        image = data if self.reads_blocks else self._image(data, blocks)
-        source, counts = _padded(self.name, image, range(2, self.rank + 2), windows)
+        if self.reads_blocks:
+            element, counts = _inside(data, windows), _counts(data.shape[2:-1], windows)
+        else:
+            element, counts = _padded(self.name, self._image(data, blocks), range(2, self.rank + 2), windows)
 
         def product(batch: PrimExpr, block: PrimExpr, place: Sequence[PrimExpr], lane: PrimExpr) -> PrimExpr:
-            x = source(batch, block, *_at_taps(place, windows, taps), lane)
+            x = element(batch, block, *_at_taps(place, windows, taps), lane)
             return scalar.sum(x * weight(block, 0, *(tap.var for tap in taps), lane), axis=taps)
 
         if self.writes_blocks:
@@ -471,6 +473,7 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
                 lambda *axes: product(axes[0], axes[1], axes[2:-1], axes[-1]),
                 "conv_pack",
                 "conv_pack",
+                attrs={"schedule_rule": "depthwise_conv_pack_blocks"},
                 varargs_names=["n", "block", *self.image.lower(), "lane"],
             )
         known = require_known_extents(counts, self.name)
@@ -478,11 +481,7 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
             [data.shape[0], blocks, prod(known), self.lanes],
             lambda batch, block, pixel, lane: product(batch, block, _place_of(pixel, known), lane),
             "conv_blocks",
-            attrs={
-                "schedule_rule": "depthwise_conv_pack",
-                "columns": known[-1],
-                "transposes_image": int(not self.reads_blocks),
-            },
+            attrs={"schedule_rule": "depthwise_conv_pack", "columns": known[-1]},
         )
         return compute(
             [data.shape[0], self.channels, *known],
@@ -720,6 +719,25 @@ def _byte_reference(
         out_dtype="int32",
     )
     return plain.reference(image, weight)
+
+
+def _inside(data: Tensor, windows: Sequence[_Along]) -> Callable[..., PrimExpr]:
+    """The function from image, block of channels, place in the padded image, and channel in the block to an element:
+    zero outside of the image."""
+
+    def element(batch: PrimExpr, block: PrimExpr, *axes: PrimExpr) -> PrimExpr:
+        *place, lane = axes
+        pairs = [(at, along, extent) for at, along, extent in zip(place, windows, data.shape[2:-1], strict=True)]
+        conditions = [
+            condition
+            for at, along, extent in pairs
+            for condition, is_needed in ((at >= along.front, along.front), (at < extent + along.front, along.behind))
+            if is_needed
+        ]
+        x = data(batch, block, *(at - along.front for at, along, _ in pairs), lane)
+        return scalar.if_then_else(scalar.all(*conditions), x, const(0, data.dtype)) if conditions else x
+
+    return element
 
 
 def _filled_channels(

@@ -19,12 +19,10 @@ from .channels import (
     steps_before,
     transpose_in_registers,
 )
-from .tiles import band_rows, fill_registers, keep_in_registers, parts, sums_of_windows
+from .tiles import fill_registers, keep_in_registers, parts, sums_of_windows
 
 COLUMNS = "columns"
 """The annotation of the block of the sums: the columns of an image of the result."""
-TRANSPOSES = "transposes_image"
-"""The annotation of the block of the sums: 1 if the first step transposes the image, 0 for an image in blocks."""
 
 
 def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
@@ -33,28 +31,26 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     Vectors are of channels, so that images may be small and windows may have any step. For each block of channels, the
     pixels of an image without blocks are transposed in registers to vectors of channels, and padded; then the sums of
     some columns of a row at a time are in registers during the loop over the rows of taps, whose taps are unrolled, so
-    that windows that overlap load a pixel once; the results are transposed back. Of an image with blocks, all steps
-    compute a band of rows before the next band.
+    that windows that overlap load a pixel once; the results are transposed back.
 
     sums: the block of the sums, with the annotation `columns`, the columns of an image of the result. Returns the
     schedule in words, and the names of the blocks. Declines: dynamic sizes, and blocks of other numbers of channels
     than 16.
     """
-    columns, (_, pixels, lanes, _, taps) = number_annotated(sch, sums, COLUMNS), image_extents(sch, sums)
+    columns, (*_, lanes, _, taps) = number_annotated(sch, sums, COLUMNS), image_extents(sch, sums)
     require_lanes(lanes)
-    transposes, steps = number_annotated(sch, sums, TRANSPOSES), steps_before(sch, sums)
-    *padded, image = steps if transposes else (*steps, None)
+    steps = steps_before(sch, sums)
+    *padded, image = steps or [None]
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     square = cpu.lanes(element)
     vectors = registers_of_block(cpu, element)
     height = parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
-    band = pixels if transposes else band_rows(cpu, pixels // columns, columns * LANES * element) * columns
     names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
 
-    outer = _transpose_results(sch, output, sums, square, band)
+    block = _transpose_results(sch, output, sums, square)
     for step in (sums, *steps):
-        sch.compute_at(step, outer, preserve_unit_loops=True)
+        sch.compute_at(step, block, preserve_unit_loops=True)
     _sum(sch, sums, columns, height)
     for step in padded:
         fill_registers(sch, sch.get_loops(step)[-1:])
@@ -63,16 +59,37 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     return f"sums in registers, {LANES} channels of {height} columns", names
 
 
-def _transpose_results(sch: Schedule, output: BlockRV, sums: BlockRV, square: int, band: int) -> LoopRV:
-    """Copies the results in squares of pixels and channels, transposed in registers. band: the pixels whose results are
-    copied before the next ones are computed. Returns the loop over such bands."""
+def packed_depthwise_of_blocks(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, tuple[str, ...]]:
+    """Schedules a depthwise convolution with weights in blocks of channels, whose image and result have blocks too.
+
+    Vectors are of channels. The sums of some columns of a row at a time are in registers during the loop over the rows
+    of taps, whose taps are unrolled, so that windows that overlap load a pixel once.
+
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
+    and blocks of other numbers of channels than 16.
+    """
+    _, _, columns, lanes, _, taps = image_extents(sch, sums)
+    require_lanes(lanes)
+    vectors = registers_of_block(cpu, element_bytes(result_of(block_of(sch, sums))))
+    height = parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
+    *outer, column, lane, row_tap, column_tap = sch.get_loops(sums)
+    column, column_in = sch.split(column, [None, height])
+    sch.reorder(*outer, column, row_tap, column_in, column_tap, lane)
+    keep_in_registers(sch, sums, row_tap, [column_in, column_tap, lane])
+    name = block_of(sch, sums).block_name.data
+    return f"sums in registers, {LANES} channels of {height} columns", (name,)
+
+
+def _transpose_results(sch: Schedule, output: BlockRV, sums: BlockRV, square: int) -> LoopRV:
+    """Copies the results in squares of pixels and channels, transposed in registers. Returns the loop over blocks of
+    channels."""
     n, k, pixel = sch.get_loops(output)
     k, k_block, k_in = sch.split(k, [None, LANES // square, square])
-    bands, pixel, pixel_in = sch.split(pixel, [None, -(-band // square), square])
-    sch.reorder(n, k, bands, pixel, k_block, k_in, pixel_in)
+    pixel, pixel_in = sch.split(pixel, [None, square])
+    sch.reorder(n, k, pixel, k_block, k_in, pixel_in)
     source = index_read(sch, output, sums)
-    transpose_in_registers(sch, output, source, [n, k, bands, pixel, k_block], [k_in, pixel_in])
-    return bands
+    transpose_in_registers(sch, output, source, [n, k, pixel, k_block], [k_in, pixel_in])
+    return k
 
 
 def _sum(sch: Schedule, sums: BlockRV, columns: int, height: int) -> None:

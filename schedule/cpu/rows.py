@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import dropwhile, takewhile
 from math import prod
 
@@ -13,12 +13,10 @@ from ...dialects.tir import AllocBufferOp, BlockOp, LoadOp, StoreOp
 from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import BlockRV
-from ..rules.kernel import Kernel, are_equal_in, element_bytes, handle_of, result_of
-from ..rules.neighbours import reads_each_element_of
+from ..rules.kernel import Kernel, are_equal_in, element_bytes, handle_of
 from ..rules.results import DeclineError, decline_unless
 from .contraction import factor_to_transpose, require_sums, spatial_vector
 from .nest import Nest
-from .tiles import band_rows
 
 LEAST_BYTES = 512
 """The least bytes of a row that is read by windows. A load of a window may concern several stores, for which it waits
@@ -40,30 +38,9 @@ def rows(cpu: CpuModel, sch: Schedule, function: str) -> tuple[str, ...]:
     names = tuple(block.block_name.data for block in blocks[:-1])
     *producers, last = (handle_of(sch, function, block) for block in blocks)
     row = sch.get_loops(last)[count - 1]
-    height = _band(cpu, blocks, count)
-    if height:
-        row, _ = sch.split(sch.get_loops(last)[count], [None, height])
     for producer in reversed(producers):
         sch.compute_at(producer, row)
     return names
-
-
-def _band(cpu: CpuModel, blocks: Sequence[BlockOp], count: int) -> int:
-    """The number of rows of an image whose results all blocks compute before the next ones; 0 for all rows: half of the
-    L2 cache holds the image, or the blocks are not an image, sums over its windows, and a block that reads the sums
-    element by element, if there is one. count: the leading axes in common, which precede that of the rows."""
-    if len(blocks) not in (2, 3) or [block.init is not None for block in blocks[:2]] != [False, True]:
-        return 0
-    image, sums, *users = blocks
-    extent = sums.axes[count].extent
-    if not isinstance(extent, int) or sums.axes[count].kind != "spatial":
-        return 0
-    if not all(reads_each_element_of(Kernel(BlockRV(""), sums), user) for user in users):
-        return 0
-    shape = memref_type(result_of(image)).get_shape()
-    row_bytes = prod(shape[count:]) * element_bytes(result_of(image)) // extent
-    height = band_rows(cpu, extent, row_bytes)
-    return 0 if height == extent else height
 
 
 def _bytes_read_by_windows(block: BlockOp, count: int) -> Iterator[int]:

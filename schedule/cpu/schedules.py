@@ -20,7 +20,7 @@ from ..rules.kernel import Kernel, block_of, handle_of
 from ..rules.results import Applied, DefaultSchedules, FunctionSchedule
 from ..rules.search import Search
 from .contraction import contraction, transposed_factor
-from .depthwise import packed_depthwise
+from .depthwise import packed_depthwise, packed_depthwise_of_blocks
 from .elements import elementwise, transpose
 from .epilogues import epilogue
 from .nest import Nest
@@ -59,6 +59,7 @@ NAMED_RULES: Mapping[str, tuple[str, NamedRule]] = {
     "conv2d_winograd": ("winograd", winograd),
     "conv_pack": ("packed convolution", packed_convolution),
     "depthwise_conv_pack": ("packed depthwise convolution", packed_depthwise),
+    "depthwise_conv_pack_blocks": ("packed depthwise convolution", packed_depthwise_of_blocks),
     "dense_pack": ("packed product", packed_product),
     "conv_pack_int8": ("packed convolution of bytes", packed_convolution_of_bytes),
     "depthwise_conv_pack_int8": ("packed depthwise convolution of bytes", packed_depthwise_of_bytes),

@@ -18,10 +18,6 @@ IN_FLIGHT = 8
 """The number of sums of vectors that keep a processor busy: two at a time, each of which takes four cycles."""
 
 
-import os as _os
-
-BAND_SHARE = int(_os.environ.get("BAND", "8"))
-"""The L2 cache holds this number of times the intermediate rows of a band."""
 MOST_OF_WINDOWS = 16
 """The greatest number of vectors of sums over windows, whose taps are unrolled."""
 
@@ -95,13 +91,6 @@ def sums_of_windows(cpu: CpuModel, taps: int, vectors: int = 1) -> int:
 def parts(count: int, most: int) -> int:
     """The size of the equal parts of a number of things, with as few parts as parts of `most` things allow."""
     return -(-count // -(-count // most))
-
-
-def band_rows(cpu: CpuModel, rows: int, row_bytes: int) -> int:
-    """The number of rows of an image that all steps compute before the next rows, so that the intermediate rows stay in
-    a part of the L2 cache; all rows if half of it holds them. row_bytes: of a row."""
-    most = max(cpu.l2_bytes // BAND_SHARE // row_bytes, 1)
-    return rows if rows * row_bytes <= cpu.l2_bytes // 2 else parts(rows, most)
 
 
 def choose_rows(
