@@ -8,6 +8,7 @@ from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
+from ..rules.results import decline_unless
 from .channels import (
     LANES,
     copy_in_order,
@@ -66,9 +67,11 @@ def packed_depthwise_of_blocks(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> t
     of taps, whose taps are unrolled, so that windows that overlap load a pixel once.
 
     sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
-    and blocks of other numbers of channels than 16.
+    windows or images of less than two dimensions, and blocks of other numbers of channels than 16.
     """
-    _, _, columns, lanes, _, taps = image_extents(sch, sums)
+    extents = image_extents(sch, sums)
+    decline_unless(len(extents) == 6, "its rows and columns are collapsed")
+    *_, columns, lanes, _, taps = extents
     require_lanes(lanes)
     vectors = registers_of_block(cpu, element_bytes(result_of(block_of(sch, sums))))
     height = parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
