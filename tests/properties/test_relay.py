@@ -44,6 +44,7 @@ EXACT = [
 ]
 ROUNDING = [
     "relay-simplify-inference",
+    "relay-convert-layout",
     "relay-pack-weights",
     "relay-fuse-attention",
     "relay-convert-convolutions{tile-size=2}",

@@ -612,6 +612,22 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16"), C: T.Buffer
         ],
     ),
     (
+        "relay-convert-layout",
+        """\
+relay.func @main("x" %x: tensor<1x32x9x9xf32>) {
+  %v = relay.constant "v" : tensor<16x32x3x3xf32>
+  %w = relay.constant "w" : tensor<32x16x3x3xf32>
+  %0 = relay.nn.conv2d(%x, %v) : (tensor<1x32x9x9xf32>, tensor<16x32x3x3xf32>) -> tensor<1x16x7x7xf32>
+  %1 = relay.nn.conv2d(%0, %w) : (tensor<1x16x7x7xf32>, tensor<32x16x3x3xf32>) -> tensor<1x32x5x5xf32>
+  relay.return %1 : tensor<1x32x5x5xf32>
+}
+""",
+        [
+            "4:3: applied: 16 channels of the result are in blocks of 16",
+            "5:3: missed: the result has no blocks: return reads it as it is",
+        ],
+    ),
+    (
         "relay-pack-weights",
         """\
 relay.func @main("x" %x: tensor<8x32xf32>, "v" %v: tensor<40x32xf32>, "y" %y: tensor<1x3x9x9xf32>) {

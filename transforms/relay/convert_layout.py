@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -47,12 +48,14 @@ class RelayConvertLayoutPass(ModulePass):
     Before
         %y = relay.nn.conv2d(%x, %v) : (tensor<1x32x28x28xf32>, tensor<192x32x1x1xf32>) -> tensor<1x192x28x28xf32>
         %z = relay.nn.conv2d(%y, %w) : (tensor<1x192x28x28xf32>, tensor<64x192x1x1xf32>) -> tensor<1x64x28x28xf32>
+        ...
 
     After
-        %y = relay.nn.contrib_conv2d_pack(%x, ...) {channels = 192, weight_layout = "OIHW16o", groups = 1,
-            data_layout = "NCHW", out_layout = "NCHW16c"} : ... -> tensor<1x12x28x28x16xf32>
-        %z = relay.nn.contrib_conv2d_pack(%y, ...) {channels = 64, weight_layout = "OIHW16o", groups = 1,
-            data_layout = "NCHW16c", out_layout = "NCHW"} : ... -> tensor<1x64x28x28xf32>
+        %y = relay.nn.contrib_conv2d_pack(%x, ...) {channels = 192, out_layout = "NCHW16c"}
+            : (tensor<1x32x28x28xf32>, tensor<12x32x1x1x16xf32>) -> tensor<1x12x28x28x16xf32>
+        %z = relay.nn.contrib_conv2d_pack(%y, ...) {channels = 64, data_layout = "NCHW16c", out_layout = "NCHW16c"}
+            : (tensor<1x12x28x28x16xf32>, tensor<4x192x1x1x16xf32>) -> tensor<1x4x28x28x16xf32>
+        ...
 
     Must hold before: libraries have their operators (`relay-partition`), and Winograd's algorithm its convolutions
     (`relay-convert-convolutions`).
@@ -70,16 +73,12 @@ class RelayConvertLayoutPass(ModulePass):
 
 def _images_with_blocks(kinds: Mapping[OperatorOp, _Kind]) -> set[SSAValue]:
     """The images that have their channels in blocks: the most that the operators support. kinds: of the operators."""
-
-    def is_read(image: SSAValue) -> bool:
-        readers = [(use.operation, use.index) for use in image.uses]
-        return all(
-            isinstance(op, OperatorOp) and (kind := kinds.get(op)) is not None and kind.reads(op, index)
-            for op, index in readers
-        )
-
     results = [(op.outputs[0], op, kind) for op, kind in kinds.items() if len(op.outputs) == 1]
-    blocked = {image for image, op, kind in results if _has_blocks(image) and kind.writes(op) and is_read(image)}
+    blocked = {
+        image
+        for image, op, kind in results
+        if _has_blocks(image) and kind.writes(op) and not _other_reader(image, kinds)
+    }
     count = -1
     while len(blocked) != count:
         count = len(blocked)
@@ -88,11 +87,23 @@ def _images_with_blocks(kinds: Mapping[OperatorOp, _Kind]) -> set[SSAValue]:
     return blocked
 
 
+def _other_reader(image: SSAValue, kinds: Mapping[OperatorOp, _Kind]) -> str:
+    """The name of an operation that reads an image, and not in blocks; "" without one."""
+    for use in image.uses:
+        op = use.operation
+        kind = kinds.get(op) if isinstance(op, OperatorOp) else None
+        if kind is None or not kind.reads(cast(OperatorOp, op), use.index):
+            return op.name.removeprefix("relay.")
+    return ""
+
+
 def _convert(module: ModuleOp, kinds: Mapping[OperatorOp, _Kind], blocked: set[SSAValue]) -> None:
     """Converts images to blocks of channels, and the operators that compute and read them."""
     images, converted = dict[SSAValue, SSAValue](), list[OperatorOp]()
     for op, kind in kinds.items():
-        (result,), reads = op.outputs, any(arg in blocked for arg in op.args)
+        result, reads = op.outputs[0], any(arg in blocked for arg in op.args)
+        if result not in blocked and isinstance(kind, _Convolution):
+            _remarks.missed(op, lambda image=result: f"the result has no blocks: {_reason(image, kinds)}")
         if not reads and result not in blocked:
             continue
         builder = RelayBuilder(InsertPoint.before(op), constants_of(module), op.location)
@@ -107,6 +118,14 @@ def _convert(module: ModuleOp, kinds: Mapping[OperatorOp, _Kind], blocked: set[S
             replace(op, [value])
     for op in reversed(converted):
         erase(op)
+
+
+def _reason(image: SSAValue, kinds: Mapping[OperatorOp, _Kind]) -> str:
+    """The reason why the result of a convolution has no blocks."""
+    if not _has_blocks(image):
+        return f"{' by '.join(map(str, shape_of(image)))} elements are no image of whole blocks of {LANES} channels"
+    reader = _other_reader(image, kinds)
+    return f"{reader} reads it as it is" if reader else "an operator that reads it has another image without blocks"
 
 
 def _has_blocks(image: SSAValue) -> bool:
