@@ -33,6 +33,7 @@ TAPS = 3
 """The taps of a window along each dimension."""
 LANES = 16
 """The rows or output channels of a block of packed or transformed weights: the floats of the widest vectors."""
+_BLOCKS = f"NCHW{LANES}c"
 _CACHED = 8192
 """The number of weights that are transformed at a time, with sums in a near cache."""
 POINTS = {2: (Fraction(0), Fraction(1), Fraction(-1)), 4: tuple(Fraction(n, 4) for n in (0, 3, -3, 6, -6))}
@@ -192,7 +193,19 @@ def _scaled(factor: Fraction, x: PrimExpr) -> PrimExpr:
 # Convolutions
 
 
-def _convolution_reference(data: Array, weight: Array, channels: int, tile_size: int, padding: Window) -> Array:
+def _convolution_reference(
+    data: Array, weight: Array, channels: int, tile_size: int, padding: Window, data_layout: str, out_layout: str
+) -> Array:
+    if data_layout == _BLOCKS:
+        data = np.moveaxis(data, -1, 2).reshape(len(data), -1, *data.shape[2:-1])
+    result = _plain_reference(data, weight, channels, tile_size, padding)
+    if (out_layout or data_layout) != _BLOCKS:
+        return result
+    blocks = result.reshape(len(result), -1, LANES, *result.shape[2:])
+    return np.ascontiguousarray(np.moveaxis(blocks, 2, -1))
+
+
+def _plain_reference(data: Array, weight: Array, channels: int, tile_size: int, padding: Window) -> Array:
     (top, bottom), (left, right) = paddings(padding, 2, "nn.conv2d_winograd")
     ours = transforms(tile_size)
     before, after = _array(ours.data), _array(ours.result)
@@ -212,31 +225,59 @@ def _convolution_reference(data: Array, weight: Array, channels: int, tile_size:
 
 
 @operator("nn.conv2d_winograd", Pattern.OUT_FUSABLE, _convolution_reference)
-def conv2d_winograd(data: Tensor, weight: Tensor, channels: int, tile_size: int = 4, padding: Window = 0) -> Tensor:
+def conv2d_winograd(
+    data: Tensor,
+    weight: Tensor,
+    channels: int,
+    tile_size: int = 4,
+    padding: Window = 0,
+    data_layout: str = "NCHW",
+    out_layout: str = "",
+) -> Tensor:
     """The convolution of an image with windows of 3 by 3 in steps of 1, by Winograd's algorithm.
 
     channels: the number of output channels.  tile_size: the size of the tiles of results, 2 or 4.  padding: the zeros
-    around the image, as of `nn.conv2d`. The data have the layout NCHW; the weight is a result of
-    `nn.conv2d_winograd_weight_transform` for the same tile_size. A tile of 4 needs 1/4 of the multiplications of a
-    direct convolution, a tile of 2 needs 4/9; results round differently.
+    around the image, as of `nn.conv2d`.  data_layout, out_layout: NCHW, or NCHW16c for channels in blocks of 16;
+    out_layout is data_layout by default. The weight is a result of `nn.conv2d_winograd_weight_transform` for the same
+    tile_size. A tile of 4 needs 1/4 of the multiplications of a direct convolution, a tile of 2 needs 4/9; results
+    round differently.
     """
     name = "nn.conv2d_winograd"
     _require_tile(name, tile_size)
     _require_dtype(name, data)
     around = paddings(padding, 2, name)
-    _require_operands(name, data, weight, channels, tile_size)
-    batch, inputs, height, width = data.shape
+    inputs = _inputs(name, data, data_layout)
+    _require_weight(name, data, weight, inputs, channels, tile_size)
+    batch, _, height, width, *_ = data.shape
     counts = [height + sum(around[0]) - (TAPS - 1), width + sum(around[1]) - (TAPS - 1)]
     if any((known := known_extent(count)) is not None and known < 1 for count in counts):
         raise TeError(f"{name}: a window of {TAPS} by {TAPS} is larger than the image {list(data.shape)}")
-    return _Tiles(tile_size, batch, inputs, counts, around).convolution(data, weight, channels)
+    writes_blocks = _has_blocks(name, out_layout or data_layout)
+    if writes_blocks and channels % LANES:
+        raise TeError(f"{name}: {channels} output channels, expected whole blocks of {LANES}")
+    return _Tiles(tile_size, batch, inputs, counts, around).convolution(data, weight, channels, writes_blocks)
 
 
-def _require_operands(name: str, data: Tensor, weight: Tensor, channels: int, tile_size: int) -> None:
-    if data.ndim != 4 or weight.ndim != 5:
-        raise TeError(f"{name}: data and weight of {data.ndim} and {weight.ndim} dimensions, expected 4 and 5")
+def _has_blocks(name: str, layout: str) -> bool:
+    """Whether images of a layout have their channels in blocks. TeError for another layout."""
+    if layout not in ("NCHW", _BLOCKS):
+        raise TeError(f"{name}: layout {layout!r} of images, expected NCHW or {_BLOCKS}")
+    return layout == _BLOCKS
+
+
+def _inputs(name: str, data: Tensor, layout: str) -> Any:
+    """The number of input channels. TeError for an image that its layout does not fit."""
+    has_blocks = _has_blocks(name, layout)
+    if data.ndim != 4 + has_blocks or (has_blocks and known_extent(data.shape[4]) != LANES):
+        raise TeError(f"{name}: data of shape {list(data.shape)} in the layout {layout}")
+    return data.shape[1] * LANES if has_blocks else data.shape[1]
+
+
+def _require_weight(name: str, data: Tensor, weight: Tensor, inputs: Any, channels: int, tile_size: int) -> None:
+    if weight.ndim != 5:
+        raise TeError(f"{name}: weight of {weight.ndim} dimensions, expected 5")
     points = tile_size + TAPS - 1
-    expected = [points, points, -(-channels // LANES), known_extent(data.shape[1]), LANES]
+    expected = [points, points, -(-channels // LANES), known_extent(inputs), LANES]
     if require_known_extents(weight.shape, name) != expected or weight.dtype != data.dtype:
         given = f"weight of shape {list(weight.shape)} of {weight.dtype}"
         raise TeError(f"{name}: {given}, expected {expected} of {data.dtype}")
@@ -262,8 +303,8 @@ class _Tiles:
         rows, columns = self.grid
         return self.batch * rows * columns
 
-    def convolution(self, data: Tensor, weight: Tensor, channels: int) -> Tensor:
-        values = self.values(self.image(data))
+    def convolution(self, data: Tensor, weight: Tensor, channels: int, writes_blocks: bool) -> Tensor:
+        values = self.values(self.image_of_blocks(data) if data.ndim > 4 else self.image(data))
         points, blocks = len(transforms(self.size).data), weight.shape[2]
         c = reduce_axis((0, self.inputs), "rc")
         sums = compute(
@@ -275,7 +316,22 @@ class _Tiles:
             attrs={"schedule_rule": "conv2d_winograd"},
             varargs_names=["i", "j", "tile", "block", "lane"],
         )
-        return self.result(self.results(sums, blocks), channels)
+        results = self.results(sums, blocks)
+        return self.result_in_blocks(results, blocks) if writes_blocks else self.result(results, channels)
+
+    def image_of_blocks(self, data: Tensor) -> Tensor:
+        """As `image`, from an image whose channels are in blocks."""
+        (top, _), (left, _) = self.around
+        height, width = data.shape[2:4]
+
+        def element(n: PrimExpr, y: PrimExpr, x: PrimExpr, c: PrimExpr) -> PrimExpr:
+            inside = scalar.all(y >= top, y < height + top, x >= left, x < width + left)
+            at = data(n, c // LANES, y - top, x - left, c % LANES)
+            return scalar.if_then_else(inside, at, const(0, data.dtype))
+
+        rows, columns = (count * self.size + TAPS - 1 for count in self.grid)
+        shape = (self.batch, rows, columns, self.inputs)
+        return compute(shape, element, "winograd_image", attrs=_STAYS, varargs_names=["n", "y", "x", "c"])
 
     def image(self, data: Tensor) -> Tensor:
         """The image with channels last, and with zeros around it that complete all tiles."""
@@ -347,3 +403,14 @@ class _Tiles:
 
         shape = (self.batch, channels, *self.counts)
         return compute(shape, element, "conv2d_winograd", "conv2d_winograd", varargs_names=["nn", "ff", "yy", "xx"])
+
+    def result_in_blocks(self, tiles: Tensor, blocks: Any) -> Tensor:
+        """The result with its channels in blocks."""
+        rows, columns = self.grid
+
+        def element(n: PrimExpr, block: PrimExpr, y: PrimExpr, x: PrimExpr, lane: PrimExpr) -> PrimExpr:
+            tile = (n * rows + y // self.size) * columns + x // self.size
+            return tiles(tile, y % self.size, x % self.size, block, lane)
+
+        shape = (self.batch, blocks, *self.counts, LANES)
+        return compute(shape, element, "conv2d_winograd", "conv2d_winograd")

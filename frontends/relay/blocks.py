@@ -18,8 +18,9 @@ _DATA = ("data_layout", "layout")
 
 def _layouts(operator: Operator, attributes: Mapping[str, Any]) -> dict[str, str]:
     """The layouts of an operator by the name of the attribute; empty unless one of them has blocks, and for operators
-    that compute tensors with blocks."""
-    if operator.name == "layout_transform" or any(each.name == "weight_layout" for each in operator.attributes):
+    that compute tensors with blocks: those on weights in an order of their own."""
+    names = {each.name for each in operator.attributes}
+    if operator.name == "layout_transform" or ("data_layout" in names and "kernel_layout" not in names):
         return {}
     values = {each.name: attributes.get(each.name, each.default) for each in operator.attributes}
     layouts = {name: value for name, value in values.items() if name in (*_DATA, "kernel_layout", "out_layout")}

@@ -22,9 +22,9 @@ not balance threads."""
 
 @dataclass(frozen=True)
 class _Stages:
-    """The blocks of the algorithm, in order."""
+    """The blocks of the algorithm, in order. padded: None for an image whose channels are in blocks."""
 
-    padded: BlockRV
+    padded: BlockRV | None
     image: BlockRV
     rows: BlockRV
     values: BlockRV
@@ -35,7 +35,7 @@ class _Stages:
 
     def all(self) -> list[BlockRV]:
         """The blocks before the output, and the output."""
-        return [getattr(self, each.name) for each in fields(self)]
+        return [stage for each in fields(self) if (stage := getattr(self, each.name)) is not None]
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,9 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     """Schedules a convolution by Winograd's algorithm.
 
     Images are copied with their channels last, so that all vectors are of channels. Sums of a tile are in registers
-    during the loop over input channels. Results are transposed back in registers. Parts of an
-    image are computed in all steps before the next part, if their values and sums fit into the cache of a core, or if
-    the number of images is dynamic.
+    during the loop over input channels. Results are transposed back in registers, unless their channels are in blocks.
+    Parts of an image are computed in all steps before the next part, if their values and sums fit into the cache of a
+    core, or if the number of images is dynamic.
 
     products: the block of the products. Returns the schedule in words, and the names of the blocks. Declines: dynamic
     sizes.
@@ -122,8 +122,11 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     height, blocks = choose_tile(cpu, sizes.element, tiles, sizes.blocks, WIDEST)
     names = tuple(block_of(sch, stage).block_name.data for stage in stages.all())
     square = cpu.lanes(sizes.element)
-    _transpose_image(sch, stages, square)
-    outer = _transpose_results(sch, stages, square, sizes, part)
+    if stages.padded is None:
+        _copy_image(sch, stages.image)
+    else:
+        _transpose_image(sch, stages.padded, stages.image, square)
+    outer = _copy_results(sch, stages, square, sizes, part)
     _transform_results(sch, stages, outer)
     _sum(sch, stages.sums, outer, height, blocks)
     _transform_image(sch, stages, outer, sizes.columns)
@@ -136,13 +139,20 @@ def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
     values = only(sch.get_producers(sums))
     rows = only(sch.get_producers(values))
     image = only(sch.get_producers(rows))
-    padded = only(sch.get_producers(image))
+    padded = next(iter(sch.get_producers(image)), None)
     result_rows = only(sch.get_consumers(sums))
     results = only(sch.get_consumers(result_rows))
     sizes = _sizes(sch, image, rows, sums)
-    output = copy_in_order(sch, results, sizes.order)
+    output = _reader_of_blocks(sch, results) or copy_in_order(sch, results, sizes.order)
     sch.transform_layout(results, ("write", 0), sizes.grid)
     return _Stages(padded, image, rows, values, sums, result_rows, results, output), sizes
+
+
+def _reader_of_blocks(sch: Schedule, results: BlockRV) -> BlockRV | None:
+    """The block that reads the results as images whose channels are in blocks; None for images without blocks."""
+    readers = sch.get_consumers(results)
+    axes = block_of(sch, readers[0]).axes if len(readers) == 1 else []
+    return readers[0] if [axis.kind for axis in axes] == ["spatial"] * 5 and axes[-1].extent == LANES else None
 
 
 def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Sizes:
@@ -180,33 +190,43 @@ def _divisors(number: int) -> list[int]:
 # Steps of the algorithm
 
 
-def _transpose_image(sch: Schedule, stages: _Stages, square: int) -> None:
+def _transpose_image(sch: Schedule, padded: BlockRV, image: BlockRV, square: int) -> None:
     """Pads the image, and copies it with channels last: squares of columns and channels are transposed in registers.
 
     The padding has loops of its own, since its conditions would multiply the squares.
     """
-    row = sch.get_loops(stages.padded)[-1]
+    row = sch.get_loops(padded)[-1]
     sch.vectorize(sch.split(row, [None, LANES])[1])
-    n, y, x, c = sch.get_loops(stages.image)
+    n, y, x, c = sch.get_loops(image)
     (x, x_in), (c, c_in) = sch.split(x, [None, square]), sch.split(c, [None, square])
     sch.reorder(n, y, c, x, x_in, c_in)
-    transpose_in_registers(sch, stages.image, 0, [n, y, c, x], [x_in, c_in])
+    transpose_in_registers(sch, image, 0, [n, y, c, x], [x_in, c_in])
 
 
-def _transpose_results(
-    sch: Schedule, stages: _Stages, square: int, sizes: _Sizes, part: _Part | None
-) -> Sequence[LoopRV]:
-    """Copies the results with their channels first, and moves the other steps to each part. Returns the loops over
-    parts."""
-    n, k, y, x = sch.get_loops(stages.output)
-    (k, k_in), (x, x_in) = sch.split(k, [None, square]), sch.split(x, [None, square])
+def _copy_image(sch: Schedule, image: BlockRV) -> None:
+    """Copies an image whose channels are in blocks with channels last, padded."""
+    n, y, x, c = sch.get_loops(image)
+    c, c_in = sch.split(c, [None, LANES])
+    sch.reorder(n, y, c, x, c_in)
+    fill_registers(sch, [c_in])
+
+
+def _copy_results(sch: Schedule, stages: _Stages, square: int, sizes: _Sizes, part: _Part | None) -> Sequence[LoopRV]:
+    """Copies the results to images, and moves the other steps to each part. Images without blocks have their channels
+    first: squares of columns and channels are transposed in registers. Returns the loops over parts."""
+    n, k, y, x, *lane = sch.get_loops(stages.output)
     around, inside = list[LoopRV](), [n, y]
     if part is not None:
         (n, n_in), (y, y_in) = sch.split(n, [None, part.images]), sch.split(y, [None, part.rows * sizes.size])
         around, inside = [n, y], [n_in, y_in]
-    sch.reorder(*around, k, *inside, x, k_in, x_in)
-    source = index_read(sch, stages.output, stages.results)
-    transpose_in_registers(sch, stages.output, source, [*around, k, *inside, x], [k_in, x_in])
+    if lane:
+        sch.reorder(*around, k, *inside, x, *lane)
+        fill_registers(sch, lane)
+    else:
+        (k, k_in), (x, x_in) = sch.split(k, [None, square]), sch.split(x, [None, square])
+        sch.reorder(*around, k, *inside, x, k_in, x_in)
+        source = index_read(sch, stages.output, stages.results)
+        transpose_in_registers(sch, stages.output, source, [*around, k, *inside, x], [k_in, x_in])
     if around:
         for block in (stages.results, stages.result_rows, stages.sums, stages.values, stages.rows):
             sch.compute_at(block, around[-1], preserve_unit_loops=True)

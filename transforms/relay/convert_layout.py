@@ -40,10 +40,11 @@ class RelayConvertLayoutPass(ModulePass):
     `relay-pack-weights`.
 
     An image has blocks if it has whole blocks of channels, static rows and columns, and if the operator that computes
-    it and all operators that read it support the layout: `nn.conv2d` with packed weights, pools, operators on elements,
-    sums and means of rows and columns, and concatenations of channels. Pools, operators on elements and concatenations
-    have blocks in all their images or in none, so that no image is copied from one layout to the other. A convolution
-    whose result has no blocks reads an image without blocks, if its weights are then not packed (`relay-pack-weights`).
+    it and all operators that read it support the layout: `nn.conv2d` with packed weights, `nn.conv2d_winograd`, pools,
+    operators on elements, sums and means of rows and columns, and concatenations of channels. Pools, operators on
+    elements and concatenations have blocks in all their images or in none, so that no image is copied from one layout
+    to the other. A convolution whose result has no blocks reads an image without blocks, if its weights are then not
+    packed (`relay-pack-weights`).
 
     Before
         %y = relay.nn.conv2d(%x, %v) : (tensor<1x32x28x28xf32>, tensor<192x32x1x1xf32>) -> tensor<1x192x28x28xf32>
@@ -181,11 +182,30 @@ class _Convolution(_Kind):
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
         form = form_of(op)
         assert form is not None
-        layouts = {
-            "data_layout": "NCHW" if args[0] is op.args[0] else _BLOCKS,
-            "out_layout": _BLOCKS if writes else "NCHW",
-        }
-        return form.operator(op, builder, args[0], **layouts)
+        return form.operator(op, builder, args[0], **_layouts(op, args, writes))
+
+
+def _layouts(op: OperatorOp, args: Sequence[SSAValue], writes: bool) -> dict[str, str]:
+    """The attributes for the layouts of a convolution with new operands. writes: whether the result has blocks."""
+    reads = args[0] is not op.args[0]
+    return {"data_layout": _BLOCKS if reads else "NCHW", "out_layout": _BLOCKS if writes else "NCHW"}
+
+
+class _Winograd(_Convolution):
+    """Convolutions by Winograd's algorithm, with any weights."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        return index == 0 and op.attribute_value("data_layout") == "NCHW"
+
+    def writes(self, op: OperatorOp) -> bool:
+        return op.attribute_value("out_layout") in ("", "NCHW")
+
+    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
+        return set()
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        attributes = {**op.explicit_attributes, **_layouts(op, args, writes)}
+        return builder.operator("nn.conv2d_winograd", *args, **attributes)
 
 
 class _Depthwise(_Convolution):
@@ -287,9 +307,10 @@ _KINDS: Mapping[str, _Kind] = {
     **dict.fromkeys(("nn.max_pool2d", "nn.avg_pool2d"), _Pool()),
     **dict.fromkeys(("mean", "sum", "max", "min"), _OfPixels()),
     "concatenate": _Concatenation(),
+    "nn.conv2d_winograd": _Winograd(),
     "nn.bias_add": _Elements(),
 }
-"""The kinds of operators by name, besides convolutions and other operators on elements."""
+"""The kinds of operators by name, besides direct convolutions and other operators on elements."""
 _CONVOLUTION, _DEPTHWISE, _ELEMENTS = _Convolution(), _Depthwise(), _Elements()
 
 

@@ -46,7 +46,7 @@ def packed_convolutions(draw: Draw, depthwise: bool = False) -> Sample:
     if groups > 1:
         channels = groups * lanes * draw(st.integers(1, 2))
     reads = draw(st.booleans())
-    writes = reads if depthwise else draw(st.booleans())
+    writes = draw(st.booleans()) and (reads or not depthwise)
     channels, inner = (-(-n // lanes) * lanes if blocks else n for n, blocks in ((channels, writes), (inner, reads)))
     inner, inputs = (1, channels) if depthwise else (inner, groups * inner)
     sizes, strides = ([draw(st.integers(1, 3)) for _ in range(2)] for _ in range(2))
@@ -60,9 +60,8 @@ def packed_convolutions(draw: Draw, depthwise: bool = False) -> Sample:
     attributes |= {"channels": channels, "weight_layout": f"OIHW{lanes}o"}
     attributes |= {} if depthwise else {"groups": groups}
     layouts = [f"NCHW{lanes}c" if blocks else "NCHW" for blocks in (reads, writes)]
-    attributes |= {"data_layout": layouts[0], "out_layout": draw(st.sampled_from(("", layouts[1])))}
-    if not attributes["out_layout"] and layouts[0] != layouts[1]:
-        attributes["out_layout"] = layouts[1]
+    out = draw(st.sampled_from(("", layouts[1]))) if reads == writes else layouts[1]
+    attributes |= {"data_layout": layouts[0], "out_layout": out}
     if reads:
         data = np.moveaxis(data.reshape(len(data), -1, lanes, *extents), 2, -1)
     return Sample([np.ascontiguousarray(data), np.ascontiguousarray(blocks)], attributes)

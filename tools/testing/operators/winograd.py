@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import strategies as st
 
 from ....operators.winograd import LANES
@@ -24,8 +25,13 @@ def winograd_convolutions(draw: Draw) -> Sample:
     channels, inputs = draw(CHANNELS), draw(CHANNELS)
     shape = [draw(st.integers(0, 3)), inputs, *(draw(st.integers(3, 11)) for _ in range(2))]
     weight = (tile + 2, tile + 2, -(-channels // LANES), inputs, LANES)
-    operands = [numbers(draw, shape, dtype, -4, 4), numbers(draw, weight, dtype, -2, 2)]
-    return Sample(operands, {"channels": channels, "tile_size": tile, "padding": any_padding(draw, 2, 2)})
+    data = numbers(draw, shape, dtype, -4, 4)
+    layout, out = (draw(st.sampled_from(("NCHW",) if n % LANES else ("NCHW", "NCHW16c"))) for n in (inputs, channels))
+    if layout != "NCHW":
+        data = np.ascontiguousarray(np.moveaxis(data.reshape(shape[0], -1, LANES, *shape[2:]), 2, -1))
+    attributes = {"channels": channels, "tile_size": tile, "padding": any_padding(draw, 2, 2), "data_layout": layout}
+    attributes["out_layout"] = draw(st.sampled_from(("", out))) if layout == out else out
+    return Sample([data, numbers(draw, weight, dtype, -2, 2)], attributes)
 
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
