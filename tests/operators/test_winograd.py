@@ -67,7 +67,7 @@ IMAGE = relay.var("x", shape=(1, 5, 8, 8))
         (lambda: transform(var(4, 5, 3, 3, dtype="int8")), "of int8, expected float32 or float64"),
         (lambda: winograd(IMAGE, var(6, 6, 1, 4, 16), 4), r"expected \[6, 6, 1, 5, 16\] of float32"),
         (lambda: winograd(IMAGE, var(6, 6, 1, 5, 16), 17), r"expected \[6, 6, 2, 5, 16\] of float32"),
-        (lambda: winograd(IMAGE, var(6, 6, 5, 16), 4), "4 and 4 dimensions, expected 4 and 5"),
+        (lambda: winograd(IMAGE, var(6, 6, 5, 16), 4), "weight of 4 dimensions, expected 5"),
         (
             lambda: winograd(relay.var("y", shape=(1, 5, 2, 8)), var(6, 6, 1, 5, 16), 4),
             r"a window of 3 by 3 is larger than the image \[1, 5, 2, 8\]",
