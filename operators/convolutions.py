@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
-from math import gcd, prod
+from math import gcd
 from typing import Any
 
 import numpy as np
 
-from ..core.byte_products import GROUP
 from ..core.dtypes import numpy_dtype, wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
@@ -20,8 +18,8 @@ from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern
 from .extents import Extent, known_extent
-from .nn import accumulator_dtype, require_bytes, require_packed_bytes, require_pad_value
-from .ranks import ImageOperator, for_rank, for_ranks
+from .nn import accumulator_dtype
+from .ranks import ImageOperator, for_ranks
 from .windows import Window, each_dimension, pad_with_value, paddings, require_known_extents, window_count
 
 Array = Any
@@ -47,7 +45,7 @@ def _in_layout_order(order: Sequence[int], usual: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class _Along:
+class Along:
     """The windows along one dimension: the number of taps, the stride, the dilation, and the padding before and after
     the image."""
 
@@ -59,7 +57,7 @@ class _Along:
 
 
 @dataclass(frozen=True)
-class _Groups:
+class Groups:
     """The groups of channels. inner, outer: the input and output channels of each group."""
 
     number: int
@@ -76,14 +74,14 @@ class _Groups:
             yield slice(n * self.inner, (n + 1) * self.inner), slice(n * self.outer, (n + 1) * self.outer)
 
 
-def _windows(op: ImageOperator, padding: Window, sizes: Sequence[int]) -> list[_Along]:
+def windows_of(op: ImageOperator, padding: Window, sizes: Sequence[int]) -> list[Along]:
     """The windows along each dimension of an operator with strides and dilation. sizes: the numbers of taps."""
     around = paddings(padding, op.rank, op.name)
     parts = zip(sizes, op.numbers("strides"), op.numbers("dilation"), around, strict=True)
-    return [_Along(size, step, far, *pair) for size, step, far, pair in parts]
+    return [Along(size, step, far, *pair) for size, step, far, pair in parts]
 
 
-def _tap_axes(op: ImageOperator, counts: Sequence[int]) -> list[IterVar]:
+def tap_axes(op: ImageOperator, counts: Sequence[int]) -> list[IterVar]:
     """Reduction axes over the taps of windows."""
     return [reduce_axis((0, n), f"r{letter.lower()}") for n, letter in zip(counts, op.image, strict=True)]
 
@@ -119,9 +117,9 @@ class _WithWeights(ImageOperator):
         extents = [data.shape[layouts.data[1]], *(weight.shape[d] for d in layouts.weight)]
         return require_known_extents(extents, self.name)
 
-    def windows(self, sizes: Sequence[int]) -> list[_Along]:
+    def windows(self, sizes: Sequence[int]) -> list[Along]:
         """The windows along each dimension."""
-        return _windows(self, self.padding, sizes)
+        return windows_of(self, self.padding, sizes)
 
     def require_groups(self, inputs: int, expected: int, channels: int, weight: str) -> None:
         """TeError unless the number of input channels is as expected, and the groups divide the channels."""
@@ -157,7 +155,7 @@ def _mix(weights: Array, data: Array) -> Array:
     return np.moveaxis(np.tensordot(weights, data, (1, 1)), 0, 1)
 
 
-def _strided_slices(taps: Sequence[int], windows: Sequence[_Along], counts: Sequence[int]) -> list[slice]:
+def _strided_slices(taps: Sequence[int], windows: Sequence[Along], counts: Sequence[int]) -> list[slice]:
     """The positions of a tap in all windows, along each dimension. counts: the numbers of windows."""
     parts = zip(taps, windows, counts, strict=True)
     return [slice(t * w.far, t * w.far + (n - 1) * w.step + 1, w.step) for t, w, n in parts]
@@ -166,22 +164,22 @@ def _strided_slices(taps: Sequence[int], windows: Sequence[_Along], counts: Sequ
 # Convolutions
 
 
-def _counts(extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:
+def window_counts(extents: Sequence[Extent], windows: Sequence[Along]) -> list[Extent]:
     """The number of windows along each dimension."""
     parts = zip(extents, windows, strict=True)
     return [window_count(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
 
 
-def _padded(
+def padded_image(
     name: str,
     data: Tensor,
     spatial: Sequence[int],
-    windows: Sequence[_Along],
+    windows: Sequence[Along],
     value: PrimExpr | None = None,
 ) -> tuple[Tensor, list[Extent]]:
     """The padded data, and the number of windows along each dimension. spatial: the axes of the image.  value: the
     padding, by default 0. TeError for a window that is larger than the image."""
-    counts = _counts([data.shape[d] for d in spatial], windows)
+    counts = window_counts([data.shape[d] for d in spatial], windows)
     if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
         sizes, far = [along.size for along in windows], [along.far for along in windows]
         raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(data.shape)}")
@@ -190,7 +188,7 @@ def _padded(
 
 
 @dataclass(frozen=True)
-class _Convolution(_WithWeights):
+class Convolution(_WithWeights):
     """The convolution of an image with weights, summed over the input channels.
 
     `out[n, o, y] = sum over i and r of data[n, i, y * stride + r * dilation] * weight[o, i, r]`, for each of {rank}
@@ -219,9 +217,9 @@ class _Convolution(_WithWeights):
         features, inner = outer * each, inner // each
         self.require_groups(inputs, self.groups * inner, features, f"weight of {outer} by {inner * each}")
         self.require_attributes(features, sizes)
-        groups, windows = _Groups(self.groups, inner, features // self.groups), self.windows(sizes)
+        groups, windows = Groups(self.groups, inner, features // self.groups), self.windows(sizes)
         batch, _, *spatial = self.layouts.data
-        source, counts = _padded(self.name, data, spatial, windows)
+        source, counts = padded_image(self.name, data, spatial, windows)
         sums = self.sums(source, weight, groups, windows, accumulator_dtype(self.out_dtype, data), each)
         return self.result([data.shape[batch], features, *counts], sums)
 
@@ -230,15 +228,15 @@ class _Convolution(_WithWeights):
         return inner if self.groups == inputs == outer and inner > 1 else 1
 
     def sums(
-        self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str, each: int
+        self, data: Tensor, weight: Tensor, groups: Groups, windows: Sequence[Along], dtype: str, each: int
     ) -> Any:
         """The function from indices to a sum of products. each: as of `outputs_of_each`."""
         layouts, channel = self.layouts, reduce_axis((0, groups.inner), "rc")
-        taps = _tap_axes(self, [along.size for along in windows])
+        taps = tap_axes(self, [along.size for along in windows])
 
         def fcompute(*axes: PrimExpr) -> PrimExpr:
             batch, feature, *positions = (axes[d] for d in layouts.out)
-            at = _at_taps(positions, windows, taps)
+            at = at_taps(positions, windows, taps)
             x = data(*_in_layout_order(layouts.data, [batch, groups.channel(feature, channel.var), *at]))
             row = [feature // each, feature % each] if each > 1 else [feature, channel.var]
             w = weight(*_in_layout_order(layouts.weight, [*row, *(tap.var for tap in taps)]))
@@ -250,8 +248,8 @@ class _Convolution(_WithWeights):
         x, w = self.wide_arrays(data, weight)
         each = self.outputs_of_each(x.shape[1], *w.shape[:2])
         w = w.reshape(w.shape[0] * each, w.shape[1] // each, *w.shape[2:])
-        windows, groups = self.windows(w.shape[2:]), _Groups(self.groups, w.shape[1], w.shape[0] // self.groups)
-        counts = _counts(x.shape[2:], windows)
+        windows, groups = self.windows(w.shape[2:]), Groups(self.groups, w.shape[1], w.shape[0] // self.groups)
+        counts = window_counts(x.shape[2:], windows)
         x = np.pad(x, [(0, 0), (0, 0), *((along.front, along.behind) for along in windows)])
         result = np.zeros((x.shape[0], w.shape[0], *counts), x.dtype)
         for taps in product(*map(range, w.shape[2:])):
@@ -261,516 +259,10 @@ class _Convolution(_WithWeights):
         return self.result_array(result, data)
 
 
-conv1d, conv2d, conv3d = for_ranks("nn.conv{rank}d", Pattern.OUT_FUSABLE, _Convolution)
+conv1d, conv2d, conv3d = for_ranks("nn.conv{rank}d", Pattern.OUT_FUSABLE, Convolution)
 
 
-@dataclass(frozen=True)
-class _WithBlocks(ImageOperator):
-    """The attributes of convolutions with weights in blocks of output channels, and what follows the sums."""
-
-    channels: int
-    strides: Window = 1
-    padding: Window = 0
-    dilation: Window = 1
-    weight_layout: str = "OI{image}16o"
-
-    @property
-    def lanes(self) -> int:
-        """The output channels of a block. TeError for another layout."""
-        match = re.fullmatch(rf"OI{self.image}([1-9][0-9]*)o", self.weight_layout)
-        if match is None:
-            layouts = f"OI{self.image}16o or another size of blocks"
-            raise TeError(f"{self.name}: weight_layout {self.weight_layout!r}, expected {layouts}")
-        return int(match[1])
-
-    def extents(self, weight: Tensor, inputs: int) -> tuple[int, list[int]]:
-        """The numbers of blocks, and of taps along each dimension. inputs: the input channels of each output channel.
-        TeError for a weight that they and the attributes do not fit."""
-        if weight.ndim != self.rank + 3:
-            raise TeError(f"{self.name}: weight of {weight.ndim} dimensions, expected {self.rank + 3}")
-        blocks, inner, *sizes, lanes = require_known_extents(weight.shape, self.name)
-        if (blocks, inner, lanes) != (-(-self.channels // self.lanes), inputs, self.lanes):
-            given = f"weight of shape {list(weight.shape)} in the layout {self.weight_layout}"
-            raise TeError(
-                f"{self.name}: {given}, for {inputs} input channels of each of {self.channels} output channels"
-            )
-        return blocks, sizes
-
-    def plain_reference(self, data: Array, weight: Array, groups: int) -> Array:
-        """The reference result, by the convolution with weights without blocks."""
-        rows = np.moveaxis(weight, -1, 1).reshape(-1, *weight.shape[1:-1])[: self.channels]
-        plain = _Convolution(
-            self.name,
-            self.rank,
-            self.strides,
-            self.padding,
-            self.dilation,
-            groups,
-            data_layout=f"NC{self.image}",
-            kernel_layout=f"OI{self.image}",
-        )
-        return plain.reference(data, rows)
-
-
-@dataclass(frozen=True)
-class _WithBlocksOfImages(_WithBlocks):
-    """The layouts of images, whose channels may be in blocks as those of the weights."""
-
-    data_layout: str = field(default="NC{image}", kw_only=True)
-    out_layout: str = field(default="", kw_only=True)
-
-    def has_blocks(self, layout: str) -> bool:
-        """Whether images of a layout have their channels in blocks. TeError for another layout."""
-        plain, blocks = f"NC{self.image}", f"NC{self.image}{self.lanes}c"
-        if layout not in (plain, blocks):
-            raise TeError(f"{self.name}: layout {layout!r} of images, expected {plain} or {blocks}")
-        return layout == blocks
-
-    @property
-    def reads_blocks(self) -> bool:
-        return self.has_blocks(self.data_layout)
-
-    @property
-    def writes_blocks(self) -> bool:
-        """Whether the result has its channels in blocks. TeError if there are other channels than those of blocks."""
-        writes = self.has_blocks(self.out_layout or self.data_layout)
-        if writes and self.channels % self.lanes:
-            raise TeError(f"{self.name}: {self.channels} output channels, expected whole blocks of {self.lanes}")
-        return writes
-
-    def channels_of(self, data: Tensor) -> int:
-        """The number of input channels. TeError for an image that its layout does not fit."""
-        if not self.reads_blocks:
-            self.require_rank(data.shape)
-            return require_known_extents(data.shape[1:2], self.name)[0]
-        if data.ndim != self.rank + 3 or known_extent(data.shape[-1]) != self.lanes:
-            raise TeError(f"{self.name}: data of shape {list(data.shape)} in the layout {self.data_layout}")
-        return require_known_extents(data.shape[1:2], self.name)[0] * self.lanes
-
-    def layouts_reference(self, data: Array, weight: Array, groups: int) -> Array:
-        """The reference result, by the convolution in layouts without blocks."""
-        if self.reads_blocks:
-            data = np.moveaxis(data, -1, 2).reshape(len(data), -1, *data.shape[2:-1])
-        result = self.plain_reference(data, weight, groups)
-        if not self.writes_blocks:
-            return result
-        blocks = result.reshape(len(result), -1, self.lanes, *result.shape[2:])
-        return np.ascontiguousarray(np.moveaxis(blocks, 2, -1))
-
-
-@dataclass(frozen=True)
-class _PackedConvolution(_WithBlocksOfImages):
-    """The convolution of an image, as `nn.conv{rank}d`, with weights in blocks of output channels.
-
-    channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
-    `nn.conv{rank}d`.  weight_layout: `OIHW16o` for blocks of 16 output channels: the axes of weight are block, input
-    channel, taps, and output channel in the block; other numbers than 16 likewise.  groups: the number of groups of
-    input channels, each with its own blocks of output channels.  data_layout, out_layout: NCHW, or NCHW16c for channels
-    in blocks of the size of those of the weights; out_layout is data_layout by default.
-    """
-
-    groups: int = 1
-
-    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        inputs = self.channels_of(data)
-        if self.groups < 1 or inputs % self.groups:
-            raise TeError(f"{self.name}: {inputs} channels do not go together in {self.groups} groups")
-        blocks, sizes = self.extents(weight, inputs // self.groups)
-        if self.groups > 1 and self.channels % (self.groups * self.lanes):
-            given = f"{self.channels} output channels in {self.groups} groups"
-            raise TeError(f"{self.name}: {given}, expected whole blocks of {self.lanes} channels in each group")
-        windows = _windows(self, self.padding, sizes)
-        source, counts = _padded(self.name, data, range(2, self.rank + 2), windows)
-        product = self._products(
-            source, weight, windows, _Groups(self.groups, inputs // self.groups, blocks // self.groups)
-        )
-        image = list(self.image.lower())
-        if self.writes_blocks:
-            return compute(
-                [data.shape[0], blocks, *counts, self.lanes],
-                lambda *at: product(at[0], at[1], at[2:-1], at[-1]),
-                "conv_pack",
-                "conv_pack",
-                varargs_names=["n", "block", *image, "lane"],
-            )
-        sums = compute(
-            [data.shape[0], *counts, blocks, self.lanes],
-            lambda *at: product(at[0], at[-2], at[1:-2], at[-1]),
-            "conv_blocks",
-            attrs={"schedule_rule": "conv_pack", "groups": self.groups},
-            varargs_names=["n", *image, "block", "lane"],
-        )
-        return compute(
-            [data.shape[0], self.channels, *counts],
-            lambda n, k, *at: sums(n, *at, k // self.lanes, k % self.lanes),
-            "conv_pack",
-            "conv_pack",
-            varargs_names=[2 * letter for letter in image],
-        )
-
-    def _products(
-        self, source: Tensor, weight: Tensor, windows: Sequence[_Along], groups: _Groups
-    ) -> Callable[[PrimExpr, PrimExpr, Sequence[PrimExpr], PrimExpr], PrimExpr]:
-        """The function from image, block of output channels, position and channel in the block to a sum of products.
-
-        source: the padded data.
-        """
-        taps, size = _tap_axes(self, [along.size for along in windows]), self.lanes if self.reads_blocks else 1
-        if groups.inner % size and groups.number > 1:
-            given = f"{groups.inner} input channels of each group"
-            raise TeError(f"{self.name}: {given}, expected whole blocks of {size} as data_layout says")
-        outer = _Groups(groups.number, groups.inner // size, groups.outer)
-        channel = reduce_axis((0, outer.inner), "rc")
-        inside = [reduce_axis((0, size), "rb")] if self.reads_blocks else []
-
-        def product(batch: PrimExpr, block: PrimExpr, positions: Sequence[PrimExpr], lane: PrimExpr) -> PrimExpr:
-            at, number = _at_taps(positions, windows, taps), outer.channel(block, channel.var)
-            x = source(batch, number, *at, *(axis.var for axis in inside))
-            row = channel.var * size + inside[0].var if inside else channel.var
-            w = weight(block, row, *(tap.var for tap in taps), lane)
-            return scalar.sum(x * w, axis=[channel, *inside, *taps])
-
-        return product
-
-    def reference(self, data: Array, weight: Array) -> Array:
-        return self.layouts_reference(data, weight, self.groups)
-
-
-contrib_conv2d_pack = for_rank(2, "nn.contrib_conv2d_pack", Pattern.OUT_FUSABLE, _PackedConvolution)
-
-
-@dataclass(frozen=True)
-class _PackedDepthwiseConvolution(_WithBlocksOfImages):
-    """The convolution of each channel of an image with a window of its own, with weights in blocks of channels.
-
-    It is that of `nn.conv{rank}d` with as many groups, input channels and output channels. channels: their number,
-    without those that fill the last block.  strides, padding, dilation: as of `nn.conv{rank}d`.  weight_layout:
-    `OIHW16o` for blocks of 16 channels: the axes of weight are block, 1, taps, and channel in the block; other numbers
-    than 16 likewise.  data_layout, out_layout: NCHW, or NCHW16c for channels in blocks of the size of those of the
-    weights; out_layout is data_layout by default. A result with blocks needs data with blocks.
-    """
-
-    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        inputs = self.channels_of(data)
-        if inputs != self.channels:
-            raise TeError(f"{self.name}: data of {inputs} channels, expected {self.channels}")
-        if self.writes_blocks and not self.reads_blocks:
-            raise TeError(f"{self.name}: data_layout {self.data_layout}, expected {self.out_layout} as of the result")
-        blocks, sizes = self.extents(weight, 1)
-        windows, taps = _windows(self, self.padding, sizes), _tap_axes(self, sizes)
-        if self.reads_blocks:
-            element, counts = _inside(data, windows), _counts(data.shape[2:-1], windows)
-        else:
-            element, counts = _padded(self.name, self._image(data, blocks), range(2, self.rank + 2), windows)
-
-        def product(batch: PrimExpr, block: PrimExpr, place: Sequence[PrimExpr], lane: PrimExpr) -> PrimExpr:
-            x = element(batch, block, *_at_taps(place, windows, taps), lane)
-            return scalar.sum(x * weight(block, 0, *(tap.var for tap in taps), lane), axis=taps)
-
-        if self.writes_blocks:
-            return compute(
-                [data.shape[0], blocks, *counts, self.lanes],
-                lambda *axes: product(axes[0], axes[1], axes[2:-1], axes[-1]),
-                "conv_pack",
-                "conv_pack",
-                attrs={"schedule_rule": "depthwise_conv_pack_blocks"},
-                varargs_names=["n", "block", *self.image.lower(), "lane"],
-            )
-        known = require_known_extents(counts, self.name)
-        sums = compute(
-            [data.shape[0], blocks, prod(known), self.lanes],
-            lambda batch, block, pixel, lane: product(batch, block, _place_of(pixel, known), lane),
-            "conv_blocks",
-            attrs={"schedule_rule": "depthwise_conv_pack", "columns": known[-1]},
-        )
-        return compute(
-            [data.shape[0], self.channels, *known],
-            lambda n, k, *at: sums(n, k // self.lanes, _pixel_at(at, known), k % self.lanes),
-            "conv_pack",
-            "conv_pack",
-            varargs_names=[2 * letter.lower() for letter in self.image],
-        )
-
-    def _image(self, data: Tensor, blocks: int) -> Tensor:
-        """The image with its channels in blocks, from an image without."""
-        spatial = require_known_extents(data.shape[2:], self.name)
-        element = _filled_channels(data, self.channels, spatial, self.lanes)
-        pixels = compute(
-            [data.shape[0], blocks, prod(spatial), self.lanes],
-            lambda batch, block, pixel, lane: element(batch, block * self.lanes + lane, pixel),
-            "image_blocks",
-            attrs={"meta_schedule.inline_rule": "disable"},
-        )
-        return compute(
-            [data.shape[0], blocks, *spatial, self.lanes],
-            lambda batch, block, *place: pixels(batch, block, _pixel_at(place[:-1], spatial), place[-1]),
-            "image",
-            "injective",
-            varargs_names=[*self.image.lower(), "lane"],
-        )
-
-    def reference(self, data: Array, weight: Array) -> Array:
-        return self.layouts_reference(data, weight, self.channels)
-
-
-contrib_depthwise_conv2d_pack = for_rank(
-    2, "nn.contrib_depthwise_conv2d_pack", Pattern.OUT_FUSABLE, _PackedDepthwiseConvolution
-)
-
-
-@dataclass(frozen=True)
-class _PackedByteConvolution(_WithBlocks):
-    """The convolution of an image of uint8 with weights of int8, as `nn.conv{rank}d` with sums of int32, with weights
-    in blocks of 16 output channels by 4 input channels.
-
-    channels: the number of output channels, without those that fill the last block.  strides, padding, dilation: as of
-    `nn.conv{rank}d`.  pad_value: the elements around the image. The axes of weight are block of output channels, group
-    of 4 input channels, taps, and `4 * output channel + input channel` in the block; weights of input channels that the
-    image lacks must be zeros. The data have the layout NCHW.
-    """
-
-    weight_layout: str = "OI{image}16o4i"
-    pad_value: int = 0
-
-    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        self.require_rank(data.shape)
-        blocks, groups, *sizes, size = require_packed_bytes(data, weight, self.channels, self.rank + 3, self.name)
-        (inputs,) = require_known_extents(data.shape[1:2], self.name)
-        if groups != -(-inputs // GROUP):
-            raise TeError(f"{self.name}: weight of {groups} groups of {GROUP} channels, for {inputs} input channels")
-        require_pad_value(self.pad_value, self.name)
-        windows, lanes = _windows(self, self.padding, sizes), size // GROUP
-        source, counts = self._image(data, windows)
-        channel, group, taps = reduce_axis((0, GROUP), "rc"), reduce_axis((0, groups), "group"), _tap_axes(self, sizes)
-
-        def products(*axes: PrimExpr) -> PrimExpr:
-            batch, *positions, block, lane = axes
-            x = cast("int32", source(batch, group.var, _at_taps(positions, windows, taps), channel.var))
-            w = weight(block, group.var, *(tap.var for tap in taps), lane * GROUP + channel.var)
-            return scalar.sum(x * cast("int32", w), axis=[group, *taps, channel])
-
-        sums = compute(
-            [data.shape[0], *counts, blocks, lanes],
-            products,
-            "conv_blocks",
-            attrs={"schedule_rule": "conv_pack_int8"},
-            varargs_names=["n", *self.image.lower(), "block", "lane"],
-        )
-        return compute(
-            [data.shape[0], self.channels, *counts],
-            lambda n, k, *at: sums(n, *at, k // lanes, k % lanes),
-            "conv_pack",
-            "conv_pack",
-            varargs_names=[2 * letter.lower() for letter in self.image],
-        )
-
-    def _image(
-        self, data: Tensor, windows: Sequence[_Along]
-    ) -> tuple[Callable[[PrimExpr, PrimExpr, Sequence[PrimExpr], PrimExpr], PrimExpr], list[Extent]]:
-        """The function from batch, group of channels, place in the padded image, and channel in the group to an
-        element, and the number of windows along each dimension. The channels of a group are adjacent in memory."""
-        inputs, *spatial = require_known_extents(data.shape[1:], self.name)
-        groups, stays = -(-inputs // GROUP), {"meta_schedule.inline_rule": "disable"}
-        element = _filled_channels(data, inputs, spatial, GROUP)
-        rows = compute([data.shape[0], groups * GROUP, prod(spatial)], element, "image_rows", attrs=stays)
-        pixels = compute(
-            [data.shape[0], groups, prod(spatial) * GROUP],
-            lambda batch, group, place: rows(batch, group * GROUP + place % GROUP, place // GROUP),
-            "image_groups",
-            attrs=stays,
-        )
-
-        def at(batch: PrimExpr, group: PrimExpr, place: Sequence[PrimExpr], channel: PrimExpr) -> PrimExpr:
-            return pixels(batch, group, _pixel_at(place, spatial) * GROUP + channel)
-
-        if not any(along.front or along.behind for along in windows):
-            return at, _padded(self.name, data, range(2, self.rank + 2), windows)[1]
-        image = compute(
-            [data.shape[0], groups, *spatial, GROUP],
-            lambda batch, group, *place: at(batch, group, place[:-1], place[-1]),
-            "image",
-            "injective",
-            varargs_names=[*self.image.lower(), "channel"],
-        )
-        padded, counts = _padded(self.name, image, range(2, self.rank + 2), windows, const(self.pad_value, data.dtype))
-        return lambda batch, group, place, channel: padded(batch, group, *place, channel), counts
-
-    def reference(self, data: Array, weight: Array) -> Array:
-        blocks, groups, *sizes, size = weight.shape
-        each = weight.reshape(blocks, groups, *sizes, size // GROUP, GROUP)
-        rows = np.moveaxis(each, (-2, -1), (1, 3)).reshape(blocks * size // GROUP, groups * GROUP, *sizes)
-        return _byte_reference(self, data, rows[: self.channels, : data.shape[1]])
-
-
-contrib_conv2d_pack_int8 = for_rank(2, "nn.contrib_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedByteConvolution)
-
-
-_WIDE_COLUMNS, _NARROW_COLUMNS = 16, 8
-"""The columns of a block of sums of a depthwise convolution of bytes: the lanes of the widest vectors, or half of
-them."""
-
-
-def _columns_of_block(columns: int) -> int:
-    """The columns of a block of sums of a depthwise convolution of bytes: those of a wide block, unless its last block
-    lacks more than an eighth of all columns."""
-    return _WIDE_COLUMNS if -columns % _WIDE_COLUMNS <= columns // 8 else _NARROW_COLUMNS
-
-
-@dataclass(frozen=True)
-class _PackedDepthwiseByteConvolution(ImageOperator):
-    """The convolution of each channel of an image of uint8 with windows of its own of int8, with sums of int32.
-
-    It is that of `nn.conv{rank}d` with as many groups as input channels. channels: the number of output channels, a
-    multiple of that of input channels.  kernel_size: the taps of a window.  strides, padding, dilation: as of
-    `nn.conv{rank}d`.  pad_value: the elements around the image. The axes of weight are output channel, and taps along
-    each dimension; those along the last are filled with zeros to a multiple of 4. The data have the layout NCHW.
-    """
-
-    channels: int
-    kernel_size: Window
-    strides: Window = 1
-    padding: Window = 0
-    dilation: Window = 1
-    pad_value: int = 0
-
-    def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        each, sizes = self._extents(data, weight)
-        windows = _windows(self, self.padding, sizes)
-        *others, along = windows
-        width = known_extent(data.shape[-1])
-        assert width is not None
-        counts = require_known_extents(_counts(data.shape[2:], windows), self.name)
-        lanes = _columns_of_block(counts[-1])
-        blocks, groups = -(-counts[-1] // lanes), -(-sizes[-1] // GROUP)
-        last = (blocks * lanes - 1) * along.step + (groups * GROUP - 1) * along.far + 1
-        filled = replace(along, behind=max(along.behind, last - width - along.front))
-        source, _ = _padded(
-            self.name, data, range(2, self.rank + 2), [*others, filled], const(self.pad_value, data.dtype)
-        )
-        taps = _tap_axes(self, [*sizes[:-1], groups])
-        tap = reduce_axis((0, GROUP), "tap")
-
-        def products(*axes: PrimExpr) -> PrimExpr:
-            batch, channel, *positions, block, lane = axes
-            at = _at_taps([*positions, block * lanes + lane], windows, taps)
-            column = (block * lanes + lane) * along.step + (taps[-1].var * GROUP + tap.var) * along.far
-            x = cast("int32", source(batch, channel // each, *at[:-1], column))
-            w = weight(channel, *(axis.var for axis in taps[:-1]), taps[-1].var * GROUP + tap.var)
-            return scalar.sum(x * cast("int32", w), axis=[*taps, tap])
-
-        sums = compute(
-            [data.shape[0], self.channels, *counts[:-1], blocks, lanes],
-            products,
-            "conv_blocks",
-            attrs={"schedule_rule": "depthwise_conv_pack_int8", "step": along.step, "far": along.far},
-            varargs_names=["n", "c", *self.image[:-1].lower(), "block", "lane"],
-        )
-        return compute(
-            [data.shape[0], self.channels, *counts],
-            lambda *at: sums(*at[:-1], at[-1] // lanes, at[-1] % lanes),
-            "conv_pack",
-            "conv_pack",
-            varargs_names=["nn", "cc", *(2 * letter.lower() for letter in self.image)],
-        )
-
-    def _extents(self, data: Tensor, weight: Tensor) -> tuple[int, list[int]]:
-        """The output channels of each input channel, and the taps along each dimension. TeError for operands that do
-        not fit each other or the attributes."""
-        name = self.name
-        require_bytes(data, weight, name)
-        if data.ndim != self.rank + 2 or weight.ndim != self.rank + 1:
-            dimensions = f"{data.ndim} and {weight.ndim} dimensions"
-            raise TeError(f"{name}: data and weight of {dimensions}, expected {self.rank + 2} and {self.rank + 1}")
-        inputs, *_ = require_known_extents(data.shape[1:], name)
-        if not inputs or self.channels % inputs:
-            raise TeError(f"{name}: {self.channels} output channels, expected a multiple of {inputs} input channels")
-        sizes = each_dimension(self.kernel_size, self.rank, f"{name}: kernel_size")
-        expected = [self.channels, *sizes[:-1], -(-sizes[-1] // GROUP) * GROUP]
-        if (given := require_known_extents(weight.shape, name)) != expected:
-            raise TeError(f"{name}: weight of shape {given}, expected {expected} for windows of {sizes}")
-        require_pad_value(self.pad_value, name)
-        return self.channels // inputs, sizes
-
-    def reference(self, data: Array, weight: Array) -> Array:
-        sizes = each_dimension(self.kernel_size, self.rank, self.name)
-        return _byte_reference(self, data, weight[:, None, ..., : sizes[-1]], data.shape[1])
-
-
-contrib_depthwise_conv2d_pack_int8 = for_rank(
-    2, "nn.contrib_depthwise_conv2d_pack_int8", Pattern.OUT_FUSABLE, _PackedDepthwiseByteConvolution
-)
-
-
-def _byte_reference(
-    op: _PackedByteConvolution | _PackedDepthwiseByteConvolution, data: Array, weight: Array, groups: int = 1
-) -> Array:
-    """The reference result of a convolution of bytes, from the weights in the order OIHW."""
-    around = paddings(op.padding, op.rank, op.name)
-    image = np.pad(data, [(0, 0), (0, 0), *around], constant_values=op.pad_value)
-    plain = _Convolution(
-        op.name,
-        op.rank,
-        op.strides,
-        0,
-        op.dilation,
-        groups,
-        data_layout=f"NC{op.image}",
-        kernel_layout=f"OI{op.image}",
-        out_dtype="int32",
-    )
-    return plain.reference(image, weight)
-
-
-def _inside(data: Tensor, windows: Sequence[_Along]) -> Callable[..., PrimExpr]:
-    """The function from image, block of channels, place in the padded image, and channel in the block to an element:
-    zero outside of the image."""
-
-    def element(batch: PrimExpr, block: PrimExpr, *axes: PrimExpr) -> PrimExpr:
-        *place, lane = axes
-        pairs = [(at, along, extent) for at, along, extent in zip(place, windows, data.shape[2:-1], strict=True)]
-        conditions = [
-            condition
-            for at, along, extent in pairs
-            for condition, is_needed in ((at >= along.front, along.front), (at < extent + along.front, along.behind))
-            if is_needed
-        ]
-        x = data(batch, block, *(at - along.front for at, along, _ in pairs), lane)
-        return scalar.if_then_else(scalar.all(*conditions), x, const(0, data.dtype)) if conditions else x
-
-    return element
-
-
-def _filled_channels(
-    data: Tensor, inputs: int, spatial: Sequence[int], lanes: int
-) -> Callable[[PrimExpr, PrimExpr, PrimExpr], PrimExpr]:
-    """The function from batch, channel and number of the pixel to an element of an image, and to zero for the channels
-    that fill the last block. inputs, spatial: the extents of the image.  lanes: the channels of a block."""
-
-    def element(batch: PrimExpr, channel: PrimExpr, pixel: PrimExpr) -> PrimExpr:
-        value = data(batch, channel, *_place_of(pixel, spatial))
-        return value if inputs % lanes == 0 else scalar.if_then_else(channel < inputs, value, const(0, data.dtype))
-
-    return element
-
-
-def _place_of(pixel: PrimExpr, extents: Sequence[int]) -> list[PrimExpr]:
-    """The indices of a pixel along each dimension of an image."""
-    place: list[PrimExpr] = []
-    for extent in reversed(extents[1:]):
-        pixel, index = pixel // extent, pixel % extent
-        place.insert(0, index)
-    return [pixel, *place]
-
-
-def _pixel_at(place: Sequence[PrimExpr], extents: Sequence[int]) -> PrimExpr:
-    """The number of the pixel with some indices, in the order of memory."""
-    pixel, *rest = place
-    for index, extent in zip(rest, extents[1:], strict=True):
-        pixel = pixel * extent + index
-    return pixel
-
-
-def _at_taps(positions: Sequence[PrimExpr], windows: Sequence[_Along], taps: Sequence[IterVar]) -> list[PrimExpr]:
+def at_taps(positions: Sequence[PrimExpr], windows: Sequence[Along], taps: Sequence[IterVar]) -> list[PrimExpr]:
     """The indices of the elements of the image that the taps of windows multiply."""
     parts = zip(positions, windows, taps, strict=True)
     return [position * along.step + tap.var * along.far for position, along, tap in parts]
@@ -808,7 +300,7 @@ class _TransposedConvolution(_WithWeights):
         inputs, outer, whole, *sizes = self.extents(data, weight)
         self.require_groups(inputs, whole, whole, f"weight of {whole} by {outer}")
         self.require_attributes(outer * self.groups, sizes)
-        groups, windows = _Groups(self.groups, whole // self.groups, outer), self.windows(sizes)
+        groups, windows = Groups(self.groups, whole // self.groups, outer), self.windows(sizes)
         batch, _, *spatial = (data.shape[d] for d in self.layouts.data)
         counts = self.counts(spatial, windows)
         if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
@@ -817,15 +309,15 @@ class _TransposedConvolution(_WithWeights):
         sums = self.sums(data, weight, groups, windows, accumulator_dtype(self.out_dtype, data))
         return self.result([batch, self.groups * outer, *counts], sums)
 
-    def counts(self, extents: Sequence[Extent], windows: Sequence[_Along]) -> list[Extent]:
+    def counts(self, extents: Sequence[Extent], windows: Sequence[Along]) -> list[Extent]:
         """The extents of the result."""
         parts = zip(extents, windows, self.numbers("output_padding", 0), strict=True)
         return [(n - 1) * w.step + (w.size - 1) * w.far + 1 - (w.front + w.behind) + extra for n, w, extra in parts]
 
-    def sums(self, data: Tensor, weight: Tensor, groups: _Groups, windows: Sequence[_Along], dtype: str) -> Any:
+    def sums(self, data: Tensor, weight: Tensor, groups: Groups, windows: Sequence[Along], dtype: str) -> Any:
         """The function from indices to a sum of products."""
         layouts, number = self.layouts, reduce_axis((0, groups.inner), "rc")
-        over = _tap_axes(self, [-(-along.size // (along.step // gcd(along.step, along.far))) for along in windows])
+        over = tap_axes(self, [-(-along.size // (along.step // gcd(along.step, along.far))) for along in windows])
         extents = [data.shape[d] for d in layouts.data[2:]]
 
         def fcompute(*axes: PrimExpr) -> PrimExpr:
@@ -844,7 +336,7 @@ class _TransposedConvolution(_WithWeights):
 
     def reference(self, data: Array, weight: Array) -> Array:
         x, w = self.wide_arrays(data, weight)
-        windows, groups = self.windows(w.shape[2:]), _Groups(self.groups, w.shape[1] // self.groups, w.shape[0])
+        windows, groups = self.windows(w.shape[2:]), Groups(self.groups, w.shape[1] // self.groups, w.shape[0])
         parts = zip(self.counts(x.shape[2:], windows), windows, strict=True)
         whole = [count + along.front + along.behind for count, along in parts]
         result = np.zeros((x.shape[0], w.shape[0] * self.groups, *whole), x.dtype)
@@ -858,7 +350,7 @@ class _TransposedConvolution(_WithWeights):
 
 
 def _contribution(
-    position: PrimExpr, tap: PrimExpr, extent: PrimExpr, along: _Along
+    position: PrimExpr, tap: PrimExpr, extent: PrimExpr, along: Along
 ) -> tuple[PrimExpr, PrimExpr, list[PrimExpr]]:
     """The indices of the image element and of the weight that contribute to a position of the result, and the
     conditions under which they do.

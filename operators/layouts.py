@@ -118,14 +118,15 @@ def _layouts(src_layout: str, dst_layout: str) -> tuple[Layout, Layout]:
     return source, target
 
 
-def _layout_reference(data: Array, src_layout: str, dst_layout: str) -> Array:
+def transform_array(data: Array, src_layout: str, dst_layout: str) -> Array:
+    """An array with its axes in the order of another layout, as `layout_transform`."""
     source, target = _layouts(src_layout, dst_layout)
     shape = target.shape(source.extents(data.shape))
     elements = _elements(target, np.indices([int(each) for each in shape], sparse=True))
     return data[tuple(np.broadcast_to(each, shape) for each in _indices(source, elements))]
 
 
-@operator("layout_transform", Pattern.INJECTIVE, _layout_reference)
+@operator("layout_transform", Pattern.INJECTIVE, transform_array)
 def layout_transform(data: Tensor, src_layout: str, dst_layout: str) -> Tensor:
     """Changes the order of the axes of a tensor, and their blocks: from `NCHW` to `NCHW16c`, `NHWC` or `NHWC4c`.
 

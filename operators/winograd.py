@@ -21,6 +21,7 @@ from ..expressions.expr import PrimExpr, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern, operator
 from .extents import known_extent
+from .layouts import transform_array
 from .windows import Window, paddings, require_known_extents
 
 _STAYS = {"meta_schedule.inline_rule": "disable"}
@@ -196,13 +197,8 @@ def _scaled(factor: Fraction, x: PrimExpr) -> PrimExpr:
 def _convolution_reference(
     data: Array, weight: Array, channels: int, tile_size: int, padding: Window, data_layout: str, out_layout: str
 ) -> Array:
-    if data_layout == _BLOCKS:
-        data = np.moveaxis(data, -1, 2).reshape(len(data), -1, *data.shape[2:-1])
-    result = _plain_reference(data, weight, channels, tile_size, padding)
-    if (out_layout or data_layout) != _BLOCKS:
-        return result
-    blocks = result.reshape(len(result), -1, LANES, *result.shape[2:])
-    return np.ascontiguousarray(np.moveaxis(blocks, 2, -1))
+    result = _plain_reference(transform_array(data, data_layout, "NCHW"), weight, channels, tile_size, padding)
+    return transform_array(result, "NCHW", out_layout or data_layout)
 
 
 def _plain_reference(data: Array, weight: Array, channels: int, tile_size: int, padding: Window) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ....core.byte_products import GROUP
+from ....operators.layouts import transform_array
 from ....operators.nn import pack_bytes
 from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers
 
@@ -62,9 +63,7 @@ def packed_convolutions(draw: Draw, depthwise: bool = False) -> Sample:
     layouts = [f"NCHW{lanes}c" if blocks else "NCHW" for blocks in (reads, writes)]
     out = draw(st.sampled_from(("", layouts[1]))) if reads == writes else layouts[1]
     attributes |= {"data_layout": layouts[0], "out_layout": out}
-    if reads:
-        data = np.moveaxis(data.reshape(len(data), -1, lanes, *extents), 2, -1)
-    return Sample([np.ascontiguousarray(data), np.ascontiguousarray(blocks)], attributes)
+    return Sample([transform_array(data, "NCHW", layouts[0]), np.ascontiguousarray(blocks)], attributes)
 
 
 @st.composite

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import strategies as st
 
+from ....operators.layouts import transform_array
 from ....operators.winograd import LANES
 from .sampling import Draw, Sample, any_padding, numbers
 
@@ -27,8 +27,7 @@ def winograd_convolutions(draw: Draw) -> Sample:
     weight = (tile + 2, tile + 2, -(-channels // LANES), inputs, LANES)
     data = numbers(draw, shape, dtype, -4, 4)
     layout, out = (draw(st.sampled_from(("NCHW",) if n % LANES else ("NCHW", "NCHW16c"))) for n in (inputs, channels))
-    if layout != "NCHW":
-        data = np.ascontiguousarray(np.moveaxis(data.reshape(shape[0], -1, LANES, *shape[2:]), 2, -1))
+    data = transform_array(data, "NCHW", layout)
     attributes = {"channels": channels, "tile_size": tile, "padding": any_padding(draw, 2, 2), "data_layout": layout}
     attributes["out_layout"] = draw(st.sampled_from(("", out))) if layout == out else out
     return Sample([data, numbers(draw, weight, dtype, -2, 2)], attributes)
