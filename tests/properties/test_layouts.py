@@ -93,6 +93,8 @@ class Network:
             image,
             relay.mean(image, axis=axes),
             relay.max(image, axis=axes, keepdims=True),
+            relay.nn.global_avg_pool2d(image),
+            relay.nn.adaptive_max_pool2d(image, self.draw(st.integers(1, 2))),
             relay.nn.batch_flatten(image),
             relay.Tuple([image, self.draw(st.sampled_from(self.images))[0]]),
         ]

@@ -41,7 +41,7 @@ class RelayConvertLayoutPass(ModulePass):
 
     An image has blocks if it has whole blocks of channels, static rows and columns, and if the operator that computes
     it and all operators that read it support the layout: `nn.conv2d` with packed weights, `nn.conv2d_winograd`, pools,
-    operators on elements, sums and means of rows and columns, and concatenations of channels. Pools, operators on
+    operators on elements, reductions of all rows and columns, and concatenations of channels. Pools, operators on
     elements and concatenations have blocks in all their images or in none, so that no image is copied from one layout
     to the other. A convolution whose result has no blocks reads an image without blocks, if its weights are then not
     packed (`relay-pack-weights`).
@@ -271,9 +271,11 @@ class _Pool(_Kind):
 
 
 class _OfPixels(_Kind):
-    """Reductions of the rows and columns of an image, whose results have no blocks."""
+    """Reductions of all rows and columns of an image, whose results have no blocks."""
 
     def reads(self, op: OperatorOp, index: int) -> bool:
+        if op.operator.name in _POOLS_OF_PIXELS:
+            return op.attribute_value("layout") == "NCHW" and shape_of(op.outputs[0])[2:] == (1, 1)
         axes = op.attribute_value("axis")
         named = sorted(axis % 4 for axis in axes) if isinstance(axes, list | tuple) else axes
         return named == [2, 3] and not op.attribute_value("exclude")
@@ -285,7 +287,7 @@ class _OfPixels(_Kind):
         return set()
 
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
-        reduced = builder.operator(op.operator.name, *args, **{**op.explicit_attributes, "axis": [2, 3]})
+        reduced = builder.operator(_POOLS_OF_PIXELS.get(op.operator.name, op.operator.name), *args, axis=[2, 3])
         shape = [n if isinstance(n, int) else -1 for n in shape_of(op.outputs[0])]
         return builder.operator("reshape", reduced, newshape=shape)
 
@@ -303,9 +305,16 @@ class _Concatenation(_Kind):
         return builder.operator("concatenate", *args, axis=1)
 
 
+_POOLS_OF_PIXELS = {
+    "nn.global_avg_pool2d": "mean",
+    "nn.adaptive_avg_pool2d": "mean",
+    "nn.global_max_pool2d": "max",
+    "nn.adaptive_max_pool2d": "max",
+}
+"""The reductions that pools compute whose results have one pixel."""
 _KINDS: Mapping[str, _Kind] = {
     **dict.fromkeys(("nn.max_pool2d", "nn.avg_pool2d"), _Pool()),
-    **dict.fromkeys(("mean", "sum", "max", "min"), _OfPixels()),
+    **dict.fromkeys(("mean", "sum", "max", "min", *_POOLS_OF_PIXELS), _OfPixels()),
     "concatenate": _Concatenation(),
     "nn.conv2d_winograd": _Winograd(),
     "nn.bias_add": _Elements(),
