@@ -41,7 +41,6 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     columns, (*_, lanes, _, taps) = number_annotated(sch, sums, COLUMNS), image_extents(sch, sums)
     require_lanes(lanes)
     steps = steps_before(sch, sums)
-    *padded, image = steps or [None]
     output = copy_in_order(sch, sums, _order)
     element = element_bytes(result_of(block_of(sch, sums)))
     square = cpu.lanes(element)
@@ -53,10 +52,10 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     for step in (sums, *steps):
         sch.compute_at(step, block, preserve_unit_loops=True)
     _sum(sch, sums, columns, height)
-    for step in padded:
+    for step in steps[:-1]:  # the padding
         fill_registers(sch, sch.get_loops(step)[-1:])
-    if image is not None:
-        _transpose_image(sch, image, square)
+    for step in steps[-1:]:  # none for an image in blocks
+        _transpose_image(sch, step, square)
     return f"sums in registers, {LANES} channels of {height} columns", names
 
 

@@ -18,7 +18,7 @@ from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators import Pattern
-from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
+from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape_of
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
 from .graphs import erase, graphs_of, replace
@@ -75,7 +75,7 @@ class RelayConvertLayoutPass(ModulePass):
 def _images_with_blocks(kinds: Mapping[OperatorOp, _Kind]) -> set[SSAValue]:
     """The images that have their channels in blocks: the most that the operators support. kinds: of the operators."""
     results = [(op.outputs[0], op, kind) for op, kind in kinds.items() if len(op.outputs) == 1]
-    blocked = {
+    blocked: set[SSAValue] = {
         image
         for image, op, kind in results
         if _has_blocks(image) and kind.writes(op) and not _other_reader(image, kinds)
@@ -156,7 +156,7 @@ class _Kind(ABC):
     def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
         """The images that have no blocks since other images of an operator have none. blocked: those that may."""
         images = {*(arg for n, arg in enumerate(op.args) if self.reads(op, n)), op.outputs[0]}
-        return set() if blocked.issuperset(images) else images
+        return set() if images <= blocked else images
 
     @abstractmethod
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
@@ -238,17 +238,18 @@ class _Elements(_Kind):
 
     def _shape(self, op: OperatorOp, index: int) -> list[int] | None:
         """The shape, with blocks, of an operand that is broadcast; empty for a number, None if it has no such shape."""
-        shape, channels = list(shape_of(op.args[index])), shape_of(op.outputs[0])[1]
+        shape: list[Size] = list(shape_of(op.args[index]))
+        channels = shape_of(op.outputs[0])[1]
         if op.operator.name == "nn.bias_add" and index == 1:
             shape = [*shape, 1, 1]
-        n, c, *image = [1] * (4 - len(shape)) + shape
-        batch = [n if isinstance(n, int) else -1]
-        if not shape or any(not isinstance(size, int) for size in image):
+        n, c, *image = *([1] * (4 - len(shape))), *shape
+        batch, known = n if isinstance(n, int) else -1, [size for size in image if isinstance(size, int)]
+        if not shape or len(known) < len(image):
             return None if shape else []
         if c == 1:
-            return [*batch, 1, *image, 1]
-        if c == channels and image == [1, 1] and isinstance(c, int):
-            return [*batch, c // LANES, 1, 1, LANES]
+            return [batch, 1, *known, 1]
+        if c == channels and known == [1, 1] and isinstance(c, int):
+            return [batch, c // LANES, 1, 1, LANES]
         return None
 
 
