@@ -16,7 +16,7 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm.database": "records are lines of files: autotvm.callback.log_to_file, autotvm.record",
     "tvm.autotvm.feature": "models of speed have the knobs as features",
     **dict.fromkeys(
-        ("tvm.auto_scheduler._ffi_api", "tvm.auto_scheduler.feature", "tvm.auto_scheduler.loop_state"),
+        ("tvm.auto_scheduler.feature", "tvm.auto_scheduler.loop_state"),
         "the schedule of a workload is the default schedule, expected te.create_schedule for others",
     ),
     **dict.fromkeys(
