@@ -375,10 +375,11 @@ def _symbol_range(_analyzer: Analyzer, op: SymbolOp) -> Interval:
 
 
 def _parameters(op: SymbolOp) -> Iterator[MatchBufferOp]:
-    """The parameters with a symbol as an extent."""
-    users = (use.operation for use in op.result.uses)
-    parameters = dict.fromkeys(user for user in users if isinstance(user, MatchBufferOp))
-    return (parameter for parameter in parameters if op.result in parameter.dims)
+    """The parameters with a symbol as an extent. The arguments of the function have fewer uses than the symbol,
+    which is in every index of a buffer."""
+    arguments = () if op.parent is None else op.parent.args
+    users = (use.operation for argument in arguments for use in argument.uses)
+    return (user for user in users if type(user) is MatchBufferOp and op.result in user.dims)
 
 
 def _product_limit(op: MatchBufferOp, factors: Sequence[Atom]) -> int | None:

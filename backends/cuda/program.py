@@ -19,7 +19,7 @@ from ..devices.calls import begin_calls, end_calls
 from ..devices.device import Device, cuda_emulated
 from ..devices.driver import Context, DeviceCode, LoadedCode
 from ..devices.nd import DeviceArray, HostArray, NDArray, empty_device_array, import_array
-from ..devices.timing import Clock, device_clock
+from ..devices.timing import Clock, DeviceClock
 from ..llvm.linking import link_code
 from ..runtime.arguments import describe_argument
 from ..runtime.code import NativeCode
@@ -129,7 +129,7 @@ class DeviceFunction(CompiledFunction):
 
     def clock(self, *arguments: Any) -> Clock:
         device, context, _ = self._views(arguments)
-        return device_clock(device, context)
+        return DeviceClock(device, context)
 
     @property
     def _launcher(self) -> Launcher:

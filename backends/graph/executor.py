@@ -15,7 +15,7 @@ from ...core.processors import get_num_threads, threads
 from ...expressions.sizes import evaluate_size
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, import_array
-from ..devices.timing import Clock, Repetition, device_clock, host_clock
+from ..devices.timing import Clock, DeviceClock, Repetition, host_clock
 from .executable import Executable, allocate_array
 from .profile import KernelRun, KernelTime, Profile
 from .steps import Branch, Step, Steps, TensorSpec
@@ -71,7 +71,7 @@ class GraphExecutor:
     @property
     def clock(self) -> Clock:
         """The clock for `run`: the host's, or the device's."""
-        return host_clock if self.device.kind == "cpu" else device_clock(self.device)
+        return host_clock if self.device.kind == "cpu" else DeviceClock(self.device)
 
     def set_input(self, key: str | int | None = None, value: Any = None, /, **more: Any) -> None:
         """Copies arrays to inputs, by name or index. Raises ArgumentError for an unknown name and for a mismatched

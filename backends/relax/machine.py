@@ -9,7 +9,7 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import ArgumentError, ExecutionError
 from ...operators.relay import ConstantOp, constant_array
 from ..devices.device import Device
-from ..devices.timing import BenchmarkResult, Repetition, device_clock, host_clock
+from ..devices.timing import BenchmarkResult, DeviceClock, Repetition, host_clock
 from ..graph.executable import to_device
 from .executable import VMExecutable
 from .functions import VMFunction
@@ -44,7 +44,7 @@ class VirtualMachine:
         self.workspaces = {each: Workspaces(most, each, poisons) for each in self.devices}
         self.functions = {name: VMFunction(self, op) for name, op in executable.functions.items()}
         is_host = self.device.kind == "cpu" or len(self.devices) > 1
-        self.clock = host_clock if is_host else device_clock(self.device)
+        self.clock = host_clock if is_host else DeviceClock(self.device)
         self._inputs: dict[str, tuple[Any, ...]] = {}
         self._outputs: dict[str, Any] = {}
 

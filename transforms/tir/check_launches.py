@@ -34,8 +34,8 @@ class TirCheckLaunchesPass(ModulePass):
     After
         UnsupportedError: 2048 threads of threadIdx.x ("tx"), expected at most 1024
 
-    Must hold before: kernels are launches (`tir-launch-threads`). Raises UnsupportedError also for dynamic numbers of
-    threads, and for stores and vector loads by the host, which only loads the single elements that it branches on.
+    Must hold before: kernels are launches (`tir-launch-threads`). Raises UnsupportedError also for stores and vector
+    loads by the host, which only loads the single elements that it branches on. The driver checks dynamic numbers.
 
     Gone after: nothing.
     """
@@ -65,10 +65,6 @@ def _check_sizes(kernel: Operation) -> None:
                 raise UnsupportedError(f'{where(op)}{extent} {kind} of {axis} ("{name}"), expected at most {limit}')
             if kind == "threads":
                 threads.append(extent)
-        elif kind == "threads":
-            raise UnsupportedError(
-                f'{where(op)}the number of threads of {axis} ("{name}") is not known: split its loop'
-            )
     if prod(threads) > MAX_THREADS_PER_BLOCK:
         sizes = " * ".join(map(str, threads))
         raise UnsupportedError(

@@ -16,6 +16,8 @@ namespace stepwell {
 
 constexpr size_t kStackSize = 256 * 1024;
 constexpr size_t kGuardSize = 64 * 1024;  // below each stack, so that an overflow faults
+// Stacks end at different offsets of pages: at equal ones, they would share a few sets of the caches.
+constexpr size_t kLine = 64, kOffsets = 512;
 
 #ifdef STEPWELL_UCONTEXT
 
@@ -83,11 +85,12 @@ struct Fibre {
   // Returns false if no memory is left.
   bool begin(void (*entry)()) {
     if (stack == nullptr) {
-      void* memory = mmap(nullptr, kGuardSize + kStackSize, PROT_READ | PROT_WRITE,
+      void* memory = mmap(nullptr, kGuardSize + kStackSize + kLine * kOffsets, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       if (memory == MAP_FAILED) return false;
       mprotect(memory, kGuardSize, PROT_NONE);
-      stack = static_cast<char*>(memory) + kGuardSize;
+      static size_t count = 0;
+      stack = static_cast<char*>(memory) + kGuardSize + kLine * (count++ * 37 % kOffsets);
     }
     begin_context(context, stack, entry);
     return true;

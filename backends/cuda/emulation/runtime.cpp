@@ -97,6 +97,7 @@ struct Thread {
   int lane = 0;        // argument of a shuffle
   int width = 0;
   bool turn = false;   // the one of two areas that its next exchange of registers uses
+  uint3 index{};       // in its block
   Fibre* fibre = nullptr;
 };
 
@@ -395,7 +396,25 @@ void run_threads() {
   }
 }
 
-// Suspends the running thread until the scheduler resumes it.
+void make_running(unsigned index) {
+  now.move_to(index);
+  stepwell_thread_index = launch.thread[index].index;
+  launch.running = launch.thread[index].fibre;
+}
+
+// Leaves a thread that waits for the next lane of its warp, without a detour through the scheduler, which would resume
+// that lane if it can run and has begun.
+void run_next() {
+  Context& left = launch.running->context;
+  unsigned next = now.thread + 1;
+  if (next % kWarp == 0 || next >= launch.threads || launch.failed || launch.thread[next].wait != Wait::kNothing ||
+      launch.thread[next].fibre == nullptr)
+    return switch_context(left, launch.scheduler);
+  make_running(next);
+  switch_context(left, launch.running->context);
+}
+
+// Suspends the running thread until it is resumed.
 Thread& suspend(Wait wait, int operation, int line, uint32_t mask = 0, uint64_t value = 0) {
   if (!launch.rewrites.empty()) settle_rewrites(true);
   Thread& thread = launch.thread[now.thread];
@@ -404,7 +423,7 @@ Thread& suspend(Wait wait, int operation, int line, uint32_t mask = 0, uint64_t 
     if (!(mask >> now.lane & 1))
       fail(format("%s: %s is lane %u, which the mask 0x%08x does not name", wait_name(thread),
                   here(kIsLine | Place(line)).c_str(), now.lane, mask));
-  switch_context(launch.running->context, launch.scheduler);
+  run_next();
   return launch.thread[now.thread];
 }
 
@@ -419,14 +438,13 @@ void resume(unsigned index) {
     thread.fibre = idle_fibres.back();
     idle_fibres.pop_back();
   }
-  now.move_to(index);
-  stepwell_thread_index = at(index, launch.block);
-  launch.running = thread.fibre;
+  make_running(index);
   switch_context(launch.scheduler, thread.fibre->context);
   launch.running = nullptr;
-  if (thread.wait == Wait::kEnd) {
-    idle_fibres.push_back(thread.fibre);
-    thread.fibre = nullptr;
+  Thread& last = launch.thread[now.thread];  // lanes may have run since
+  if (last.wait == Wait::kEnd) {
+    idle_fibres.push_back(last.fibre);
+    last.fibre = nullptr;
   }
 }
 
@@ -661,6 +679,7 @@ void begin_launch(const stepwell_kernel& kernel, uint3 grid, uint3 block, Region
   launch.threads = block.x * block.y * block.z;
   launch.warps = (launch.threads + kWarp - 1) / kWarp;
   launch.thread.assign(launch.threads, Thread());
+  for (unsigned index = 0; index < launch.threads; ++index) launch.thread[index].index = at(index, block);
   launch.regions = Regions();
   launch.shared.clear();
   for (auto& each : allocations) launch.regions.add(each.second.get());

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ..absent import report_absent
 from . import (
+    _ffi_api,
     compute_dag,
     cost_model,
     dispatcher,
@@ -46,8 +47,8 @@ __all__ = [
     "ApplyHistoryBest", "ComputeDAG", "DispatchContext", "EmptyPolicy", "HardwareParams", "LayoutRewriteOption",
     "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureInput", "MeasureResult",
     "PreloadCustomSketchRule", "PreloadMeasuredStates", "RPCRunner", "RandomModel", "RecordReader", "RecordToFile",
-    "SearchTask", "SketchPolicy", "TaskScheduler", "TuningOptions", "XGBModel", "auto_schedule", "compute_dag",
-    "cost_model", "create_task", "dispatcher", "extract_tasks", "is_auto_scheduler_enabled", "load_best",
+    "SearchTask", "SketchPolicy", "TaskScheduler", "TuningOptions", "XGBModel", "_ffi_api", "auto_schedule",
+    "compute_dag", "cost_model", "create_task", "dispatcher", "extract_tasks", "is_auto_scheduler_enabled", "load_best",
     "load_best_record", "load_records", "make_workload_key", "measure", "measure_record",
     "register_task_input_check_func", "register_workload", "relay_integration", "save_records", "search_policy",
     "search_task", "sparse_inputs", "task_scheduler", "utils", "workload_registry",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from ....core.errors import OptionError, UnsupportedError
+from ....core.errors import OptionError, StepwellError, UnsupportedError
 from ....expressions.tensor import Tensor
-from .. import meta_schedule
+from .. import driver, meta_schedule
 from ..absent import report_absent
 from ..autotvm.measure import MeasureErrorNo, error_of
+from ..contrib.utils import TempDirectory
 from ..ir.module import IRModule
+from ..meta_schedule.arg_info import TensorInfo, args_info_of
 from ..meta_schedule.database import MAIN
-from ..meta_schedule.runner import EvaluatorConfig
+from ..meta_schedule.runner import EvaluatorConfig, RunnerInput
 from .compute_dag import State
 
 __getattr__ = report_absent("tvm.auto_scheduler.measure")
@@ -167,8 +169,87 @@ def measure(inp: MeasureInput, builder: LocalBuilder, runner: LocalRunner | RPCR
     return MeasureResult(measured.seconds, error_of(measured), measured.error, seconds, time.time())
 
 
+# Builds and runs one after the other
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """The end of a build. filename: the saved kernel, "" after an error.  args: the descriptions of its parameters.
+    time_cost: the seconds.  folder: has the file, and is removed with the last result that has the folder."""
+
+    filename: str
+    args: Sequence[TensorInfo]
+    error_no: int
+    error_msg: str
+    time_cost: float
+    folder: TempDirectory | None = field(default=None, repr=False)
+
+
+def local_builder_build(
+    inputs: Sequence[MeasureInput],
+    timeout: float,
+    n_parallel: int | None = None,
+    build_func: str = "default",
+    verbose: int = 1,
+) -> list[BuildResult]:
+    """Builds schedules for `local_run`; an error is part of a result.
+
+    build_func: "default", UnsupportedError for others.  timeout, n_parallel, verbose: ignored, the builds run in turn
+    to their ends.
+    """
+    LocalBuilder(timeout, n_parallel, build_func)
+    return [_build(inp) for inp in inputs]
+
+
+def _build(inp: MeasureInput) -> BuildResult:
+    start, phase = time.perf_counter(), MeasureErrorNo.INSTANTIATION_ERROR
+    try:
+        mod = IRModule({MAIN: inp.task.compute_dag.kernel(inp.state)})
+        phase = MeasureErrorNo.COMPILE_HOST
+        built, folder = driver.build(mod, target=inp.task.target), TempDirectory()
+        path = folder.relpath("kernel.tar")
+        built.export_library(path)
+    except StepwellError as error:
+        return BuildResult("", (), phase, f"{type(error).__name__}: {error}", time.perf_counter() - start)
+    return BuildResult(path, args_info_of(mod), MeasureErrorNo.NO_ERROR, "", time.perf_counter() - start, folder)
+
+
+def local_run(
+    inputs: Sequence[MeasureInput],
+    build_results: Sequence[BuildResult],
+    timeout: float = 10,
+    number: int = 3,
+    repeat: int = 1,
+    min_repeat_ms: int = 0,
+    cooldown_interval: float = 0,
+    enable_cpu_cache_flush: bool = False,
+    verbose: int = 1,
+    device: int = 0,
+) -> list[MeasureResult]:
+    """Measures the results of `local_builder_build`; an error is part of a result, and so is that of a build.
+
+    The numbers are those of `LocalRunner`. timeout, verbose: ignored, a kernel runs to its end.
+    """
+    measurer = LocalRunner(
+        timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
+    ).measurer
+    return [_run(inp, built, measurer) for inp, built in zip(inputs, build_results, strict=True)]
+
+
+def _run(inp: MeasureInput, built: BuildResult, measurer: Any) -> MeasureResult:
+    if built.error_no != MeasureErrorNo.NO_ERROR:
+        return MeasureResult((), built.error_no, built.error_msg, built.time_cost, time.time())
+    start = time.perf_counter()
+    (future,) = measurer.run([RunnerInput(built.filename, inp.task.target.kind.name, built.args)])
+    end = future.result()
+    error_no = MeasureErrorNo.NO_ERROR if end.error_msg is None else MeasureErrorNo.RUNTIME_DEVICE
+    seconds = built.time_cost + time.perf_counter() - start
+    time.sleep(measurer.cooldown_sec)
+    return MeasureResult(end.run_secs or (), error_no, end.error_msg or "", seconds, time.time())
+
+
 __all__ = [
-    "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureCallback", "MeasureErrorNo", "MeasureInput",
-    "MeasureResult", "PythonBasedMeasureCallback", "RPCRunner", "measure", "recover_measure_input",
-    "register_task_input_check_func",
+    "BuildResult", "LocalBuilder", "LocalRPCMeasureContext", "LocalRunner", "MeasureCallback", "MeasureErrorNo",
+    "MeasureInput", "MeasureResult", "PythonBasedMeasureCallback", "RPCRunner", "local_builder_build", "local_run",
+    "measure", "recover_measure_input", "register_task_input_check_func",
 ]  # fmt: skip

@@ -143,12 +143,12 @@ class LocalRunner(Runner):
 
     def __init__(
         self, timeout: float = 10, number: int = 4, repeat: int = 3, min_repeat_ms: float = 0,
-        cooldown_interval: float = 0.1, enable_cpu_cache_flush: bool = False, module_loader: Any = None,
+        cooldown_interval: float = 0, enable_cpu_cache_flush: bool = False, module_loader: Any = None,
         check_correctness: bool = False,
     ):  # fmt: skip
         """timeout: the longest seconds of a measurement without the build, as of the runner of `meta_schedule`.
-        cooldown_interval: the seconds of sleep after a measurement.  check_correctness: ignored, a schedule that would
-        change results is an error.  UnsupportedError for a `module_loader`."""
+        cooldown_interval: the seconds of sleep after a measurement, in TVM 0.1.  check_correctness: ignored, a
+        schedule that would change results is an error.  UnsupportedError for a `module_loader`."""
         super().__init__(timeout, 1)
         if module_loader is not None:
             raise UnsupportedError("LocalRunner: module_loader, expected None: programs are not loaded from files")

@@ -117,10 +117,16 @@ class OperatorModule:
     @property
     def entry_func(self) -> CompiledFunction:
         """The function run by a call. ArgumentError if the module has several functions and no `main`."""
+        if self._entry is not None:
+            return self._program[self._entry]
+        names = ", ".join(self._program.functions) or "none"
+        raise ArgumentError(f"functions {names}, none of which is main: name the one to call")
+
+    @property
+    def _entry(self) -> str | None:
+        """The name of `main`, or of the only function; None without either."""
         names = list(self._program.functions)
-        if len(names) == 1 or "main" in names:
-            return self._program["main" if "main" in names else names[0]]
-        raise ArgumentError(f"functions {', '.join(names) or 'none'}, none of which is main: name the one to call")
+        return "main" if "main" in names else names[0] if len(names) == 1 else None
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         return self.entry_func(*args, **named)
@@ -164,7 +170,9 @@ class OperatorModule:
         """A function that measures `func_name` on given arguments. dev, ctx: ignored; the arguments determine the
         device.
         """
-        function = self.entry_func if func_name == self.entry_name else self.get_function(func_name)
+        is_own = func_name in self._program.functions or func_name in self._symbols
+        is_entry = not is_own and self._entry is not None and func_name == self.entry_name
+        function = self.entry_func if is_entry else self.get_function(func_name)
         return function.time_evaluator(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
             cache_flush_bytes,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
@@ -23,6 +24,10 @@ _LEAST_DRAWS = 16
 """The draws in a row that repeat known schedules after which a space counts as exhausted."""
 
 
+def _new_seed() -> int:
+    return Random().randrange(1, 2**31)
+
+
 @dataclass(frozen=True)
 class MeasureCandidate:
     """A schedule to measure, with the descriptions of the parameters of its kernel."""
@@ -35,7 +40,7 @@ class TuneContext:
     """A kernel and the space of its schedules.
 
     mod: a module of one kernel.  target: of the schedules.  space_generator: as of `tune_tir`.  rand_state: the seed of
-    the draws, -1 for a new one.
+    the draws, -1 for a new one.  num_threads: a number, "physical" or "logical" for the processors of this machine.
     """
 
     def __init__(
@@ -50,14 +55,16 @@ class TuneContext:
         num_threads: Any = "physical",
         logger: Any = None,
     ):
-        """Ignored are the strategy, the threads and the logger. OptionError for another space, and for a module of
-        several kernels."""
+        """Without an effect are the strategy, the threads and the logger. OptionError for another space, and for a
+        module of several kernels."""
         self.mod = None if mod is None else normalized(mod)
         self.target = target_of(target)
         self.space_generator = SpaceGenerator.create(space_generator)
         self.search_strategy = search_strategy
         self.task_name = task_name
-        self.rand_state = rand_state
+        self._is_repeated = rand_state != -1
+        self.rand_state = rand_state if self._is_repeated else _new_seed()
+        self.num_threads: int = (os.cpu_count() or 1) if isinstance(num_threads, str) else num_threads
         self.logger = logger
         self._rest: int | None = None
         self._most = 0
@@ -68,7 +75,7 @@ class TuneContext:
         """One drawn schedule of the kernel, without a kernel none. The errors of the space."""
         if self.mod is None:
             return []
-        seed = Random().randrange(1, 2**31) if self.rand_state == -1 else self.rand_state
+        seed = self.rand_state if self._is_repeated else _new_seed()
         return [self.space_generator.draw(Schedule(self.mod, seed=seed), self.target)]
 
     def initialize(self) -> None:
@@ -123,7 +130,8 @@ class TuneContext:
         """A context of the same kernel, target and space."""
         return TuneContext(
             self.mod, target=self.target, space_generator=self.space_generator, search_strategy=self.search_strategy,
-            task_name=self.task_name, rand_state=self.rand_state, logger=self.logger,
+            task_name=self.task_name, rand_state=self.rand_state if self._is_repeated else -1,
+            num_threads=self.num_threads, logger=self.logger,
         )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stepwell import Schedule, build
 from stepwell.backends.cuda.build import cuda_source
-from stepwell.backends.cuda.emulation import compiler
+from stepwell.backends.cuda.emulation import EmulationError, compiler
 from stepwell.core.errors import ArgumentError, ScheduleError, UnsupportedError
 from stepwell.frontends import tvm
 from stepwell.frontends.mlir import parse_mlir
@@ -303,3 +303,27 @@ def test_masked_lanes_of_memory_of_a_thread_are_not_accessed(target: str) -> Non
     result = np.zeros(4, "int32")
     build(parse_mlir(MASKED), target=target)(result)
     np.testing.assert_array_equal(result, [4, 4, 4, 4])
+
+
+DYNAMIC_THREADS = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    m = T.int32()
+    n = T.int32()
+    A = T.match_buffer(a, (m, n), "float32")
+    B = T.match_buffer(b, (m, n), "float32")
+    shared = T.alloc_buffer((1024,), "float32", scope="shared")
+    for i in T.thread_binding(m, thread="blockIdx.x"):
+        for j in T.thread_binding(n, thread="threadIdx.x"):
+            shared[j] = A[i, j]
+        for j in T.thread_binding(n, thread="threadIdx.x"):
+            B[i, j] = shared[n - 1 - j]
+"""
+
+
+def test_a_dynamic_number_of_threads() -> None:
+    module = parse_tvmscript(DYNAMIC_THREADS)
+    for shape in ((3, 5), (2, 70), (1, 1024), (0, 3), (3, 0)):
+        both(module, np.arange(np.prod(shape), dtype=np.float32).reshape(shape), np.zeros(shape, np.float32))
+    with pytest.raises(EmulationError, match=r"block \(1025, 1, 1\): expected 1 to \(1024, 1024, 64\) threads"):
+        build(module, target="cuda-emulated")(np.zeros((1, 1025), np.float32), np.zeros((1, 1025), np.float32))

@@ -95,12 +95,13 @@ def test_an_architecture_that_is_not_known() -> None:
 
 
 BODIES = {
-    "threads of a number that is not known": (
+    "threads of a number that depends on the block": (
         """
-    for i in T.thread_binding(n, thread="threadIdx.x"):
-        A[i] = T.float32(0)
+    for i in T.thread_binding(n, thread="blockIdx.x"):
+        for j in T.thread_binding(i + 1, thread="threadIdx.x"):
+            A[j] = T.float32(0)
 """,
-        'the number of threads of threadIdx.x ("i") is not known',
+        "the kernel computes the bounds of j, bound to threadIdx.x",
     ),
     "one axis of threads with two extents, one of them not known": (
         """

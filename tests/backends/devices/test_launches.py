@@ -10,6 +10,7 @@ import pytest
 
 import stepwell
 from stepwell import ArgumentError, Device, DeviceError, ExecutionError, OptionError, UnsupportedError, nd
+from stepwell.backends.devices import timing
 from stepwell.backends.runtime import Program
 
 ADD = """
@@ -134,6 +135,17 @@ def test_time_is_measured_on_the_device(add: Program, arrays: Any) -> None:
     assert 0 < found.min <= found.median <= found.max
     with pytest.raises(OptionError, match="number: 0, expected a number of at least 1"):
         add["main"].time_evaluator(number=0)(*arrays(3))
+
+
+def test_calls_of_a_measurement_end_on_the_emulated_gpu(arrays: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    mod = stepwell.parse_tvmscript(ADD.replace("A[vi] + B[vi]", "C[vi] + A[vi]"))
+    add = stepwell.build(mod, target="cuda-emulated")
+    monkeypatch.setattr(timing, "EMULATED_SECONDS", 0.0)
+    a, b, c = arrays(3)
+    before = c.numpy()
+    found = add["main"].time_evaluator(number=100, repeat=3, min_repeat_ms=1000)(a, b, c)
+    assert found.results == (found.mean,) * 3
+    np.testing.assert_array_equal(c.numpy(), before + VALUES)
 
 
 def test_time_is_measured_on_this_machine() -> None:

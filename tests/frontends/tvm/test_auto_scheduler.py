@@ -79,6 +79,21 @@ def test_a_workload_is_measured_and_applied(tmp_path: Path) -> None:
             use()
 
 
+def test_schedules_are_built_and_run_one_by_one(tmp_path: Path) -> None:
+    task, log = task_of(), tmp_path / "product.json"
+    task.tune(auto_scheduler.TuningOptions(1, runner=RUNNER, measure_callbacks=[auto_scheduler.RecordToFile(log)]))
+    ((inp, _),) = auto_scheduler.load_records(log)
+    measure = auto_scheduler.measure
+    inputs = [auto_scheduler.MeasureInput(task, inp.state)]
+    built = measure.local_builder_build(inputs, 10, 2, "default", 0)
+    results = measure.local_run(inputs, built, 10, 1, 2, 0, 0, False, 0, 0)
+    assert (built[0].error_no, results[0].error_no, len(results[0].costs)) == (0, 0, 2)
+    auto_scheduler._ffi_api.SaveRecords(str(log), inputs, results)
+    assert len(list(auto_scheduler.load_records(log))) == 2
+    failed = measure.local_run(inputs, [measure.BuildResult("", (), MeasureErrorNo.COMPILE_HOST, "no", 0.5)])
+    assert (failed[0].error_no, failed[0].error_msg, failed[0].costs) == (MeasureErrorNo.COMPILE_HOST, "no", ())
+
+
 def test_the_names_of_v07() -> None:
     task = auto_scheduler.create_task(product_add, (4, "float32"), "llvm")
     sch, args = auto_scheduler.auto_schedule(task)

@@ -166,6 +166,9 @@ def test_a_context_draws_schedules_of_its_kernel() -> None:
     (sch,) = context.generate_design_space()
     assert str(sch.trace) == str(context.clone().generate_design_space()[0].trace)
     assert not ms.TuneContext().generate_design_space()
+    assert (ms.TuneContext(num_threads=3).num_threads, ms.TuneContext(rand_state=5).rand_state) == (3, 5)
+    assert ms.TuneContext().num_threads > 0
+    assert ms.TuneContext().rand_state > 0
 
 
 def test_a_context_yields_candidates_that_are_built_and_run_apart() -> None:

@@ -46,6 +46,7 @@ def test_a_module_of_several_functions_is_called_by_name() -> None:
     a, b = np.ones(2, "float32"), np.zeros(2, "float32")
     mod.get_function("g")(a, b)
     assert b.tolist() == [2, 2]
+    assert mod.time_evaluator("g", number=1)(a, b).mean > 0
     with pytest.raises(ArgumentError, match="functions f, g, none of which is main"):
         mod(a, b)
 
