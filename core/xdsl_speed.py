@@ -34,7 +34,7 @@ _IR = (Attribute, SSAValue, Operation, Block, Region)
 
 # Identity: values and operations are hashed and compared by functions of Python that return what those of `object` do.
 
-for _cls in (SSAValue, Operation, Block, Region):
+for _cls in (SSAValue, Operation, IRDLOperation, Block, Region):
     _cls.__hash__ = object.__hash__
     _cls.__eq__ = object.__eq__
 
