@@ -39,7 +39,9 @@ def _accessors_with_lazy_format(op_def: OpDef, custom_verify: Any | None) -> dic
         try:
             return FormatProgram.from_str(text, op_def)
         except ParseError as error:
-            raise PyRDLOpDefinitionError(f"Error during the parsing of the assembly format of {op_def.name}: ", error.args)
+            raise PyRDLOpDefinitionError(
+                f"Error during the parsing of the assembly format of {op_def.name}: ", error.args
+            )
 
     def parse_with_format(cls: type[IRDLOperation], parser: Parser) -> IRDLOperation:
         return program().parse(parser, cls)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
@@ -16,7 +17,13 @@ from xdsl.builder import _current_builder
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import BlockOps, OpOperands, SSAValues, _IRNode
-from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
+    IRDLOperation,
+    OptionalDef,
+    VariadicDef,
+)
 from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
@@ -289,6 +296,7 @@ def _array_of(data_type: Any, data: Sequence[Any]) -> DenseArrayBase[Any]:
 
 
 DenseArrayBase.from_list = staticmethod(_array_of)
+Operation.operands = Operation.operands.getter(OpOperands)
 SSAValues.__getitem__ = _get_value
 BaseAccessor.__get__ = _get_accessed
 BaseAttrAccessor.__get__ = _get_sized
@@ -385,6 +393,65 @@ def _plain_counts(cls: type[IRDLOperation]) -> tuple[int, int] | None:
     return len(definition.operands), len(definition.results)
 
 
+_LISTS = (list, tuple)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The operands, results and regions of a kind of operation.
+
+    operands, results: whether each is variadic, and whether it is optional.  sizes: whether the numbers of operands and
+    of results are properties, attributes (False) or neither (None).
+    """
+
+    operands: list[tuple[bool, bool]]
+    results: list[tuple[bool, bool]]
+    regions: int
+    sizes: tuple[bool | None, bool | None]
+
+
+@cache
+def _layout(cls: type[IRDLOperation]) -> _Layout | None:
+    """The layout of a kind of operation; None if it has successors, variadic regions or numbers that must agree."""
+    definition = cls.get_irdl_definition()
+    known = (AttrSizedOperandSegments, AttrSizedResultSegments)
+    if definition.successors or not all(isinstance(each, known) for each in definition.options):
+        return None
+    if any(isinstance(each, VariadicDef) for _, each in definition.regions):
+        return None
+    operands, results = (
+        [(isinstance(each, VariadicDef), isinstance(each, OptionalDef)) for _, each in values]
+        for values in (definition.operands, definition.results)
+    )
+    stored = {type(each): each.as_property for each in definition.options if isinstance(each, known)}
+    return _Layout(operands, results, len(definition.regions), (stored.get(known[0]), stored.get(known[1])))
+
+
+def _flatten(
+    arguments: Sequence[Any], kinds: list[tuple[bool, bool]], cls: type[SSAValue | Attribute]
+) -> tuple[list[Any], list[int]] | None:
+    """The values of the arguments for some operands or results, and their number for each argument; None if an argument
+    is neither a value of the class nor a list that its definition accepts."""
+    if len(arguments) != len(kinds):
+        return None
+    values: list[Any] = []
+    sizes: list[int] = []
+    for argument, (is_variadic, is_optional) in zip(arguments, kinds, strict=True):
+        if isinstance(argument, cls):
+            values.append(argument)
+            sizes.append(1)
+        elif argument is None and is_optional:
+            sizes.append(0)
+        elif isinstance(argument, _LISTS) and is_variadic and (not is_optional or len(argument) <= 1):
+            if not all([isinstance(each, cls) for each in argument]):
+                return None
+            values += argument
+            sizes.append(len(argument))
+        else:
+            return None
+    return values, sizes
+
+
 _init_irdl_operation = IRDLOperation.__init__
 
 
@@ -398,7 +465,7 @@ def _init_plain_operation(
     successors: Sequence[Any] | None = None,
     regions: Sequence[Any] | None = None,
 ) -> None:
-    operands, result_types = operands or (), result_types or ()
+    operands, result_types, regions = operands or (), result_types or (), regions or ()
     properties, attributes = properties or {}, attributes or {}
     if (
         not successors
@@ -414,19 +481,43 @@ def _init_plain_operation(
             properties=_given(properties),
             attributes=_given(attributes),
         )
-    else:
-        _init_irdl_operation(
+        return
+    if (
+        not successors
+        and (layout := _layout(type(self))) is not None
+        and len(regions) == layout.regions
+        and all([isinstance(each, Region) for each in regions])
+        and (flat_operands := _flatten(operands, layout.operands, SSAValue)) is not None
+        and (flat_results := _flatten(result_types, layout.results, Attribute)) is not None
+    ):
+        containers = _given(attributes), _given(properties)
+        for name, is_property, sizes in (
+            (AttrSizedOperandSegments.attribute_name, layout.sizes[0], flat_operands[1]),
+            (AttrSizedResultSegments.attribute_name, layout.sizes[1], flat_results[1]),
+        ):
+            if is_property is not None:
+                containers[is_property][name] = DenseArrayBase.from_list(i32, sizes)
+        _init_operation(
             self,
-            operands=operands,
-            result_types=result_types,
-            properties=properties,
-            attributes=attributes,
-            successors=successors,
+            operands=flat_operands[0],
+            result_types=flat_results[0],
+            properties=containers[True],
+            attributes=containers[False],
             regions=regions,
         )
+        return
+    _init_irdl_operation(
+        self,
+        operands=operands,
+        result_types=result_types,
+        properties=properties,
+        attributes=attributes,
+        successors=successors,
+        regions=regions,
+    )
 
 
-def _given(attributes: Mapping[str, Attribute | None]) -> Mapping[str, Attribute]:
+def _given(attributes: Mapping[str, Attribute | None]) -> dict[str, Attribute]:
     """The attributes that are not None."""
     return {name: each for name, each in attributes.items() if each is not None}
 

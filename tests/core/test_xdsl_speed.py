@@ -1,6 +1,7 @@
 """Faster functions of xDSL return what the originals return."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,17 +11,22 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, Modu
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
     prop_def,
+    region_def,
     result_def,
+    var_operand_def,
+    var_result_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-import stepwell.core.xdsl_speed  # noqa: F401  what is tested
+from stepwell.core import xdsl_speed
 
 ONE = IntegerAttr(1, i32)
 
@@ -112,6 +118,61 @@ def test_arguments_may_be_operations_and_options() -> None:
     assert _WithOption(operands=[a, b]).rest is b.result
     with pytest.raises(VerifyException):
         arith.AddiOp(a, b, i1).verify()
+
+
+@irdl_op_definition
+class _WithLists(IRDLOperation):
+    name = "test.with_lists"
+    first = var_operand_def()
+    second = operand_def()
+    third = opt_operand_def()
+    results_ = var_result_def()
+    last = result_def()
+    body = region_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments())
+
+
+A, B, C = values(3)
+
+
+@pytest.mark.parametrize(
+    ("operands", "results"),
+    [
+        ([[A, B], C, None], [[i32, i1], i32]),
+        ([[], C, A], [[], i32]),
+        ([(A,), C, [B]], [(i1,), i32]),
+        ([A, C, []], [i1, [i32]]),
+        ([[A, arith.ConstantOp(ONE)], C, []], [[], i32]),
+    ],
+)
+def test_operations_with_lists_are_those_of_xdsl(operands: list[object], results: list[object]) -> None:
+    fast, original = _WithLists.__new__(_WithLists), _WithLists.__new__(_WithLists)
+    for op, init in ((fast, IRDLOperation.__init__), (original, xdsl_speed._init_irdl_operation)):
+        given: dict[str, Any] = {
+            "attributes": {"note": ONE, "other": None},
+            "regions": [Region(Block([test.TestTermOp()]))],
+        }
+        init(op, operands=operands, result_types=results, **given)
+    assert tuple(fast.operands) == tuple(original.operands)
+    assert [each.type for each in fast.results] == [each.type for each in original.results]
+    assert (fast.properties, fast.attributes) == (original.properties, original.attributes)
+    assert (tuple(fast.first), fast.third) == (tuple(original.first), original.third)
+    assert len(fast.regions) == 1
+    fast.verify()
+
+
+@pytest.mark.parametrize(
+    ("operands", "results", "message"),
+    [
+        ([[A], [B, C], None], [[], i32], "Sequence to non-variadic .* 'second'"),
+        ([[A], B, [B, C]], [[], i32], "optional .* 'third' expects a list of size at most 1"),
+        ([[A], B], [[], i32], "Expected 3 operand, but got 2"),
+        ([[A], B, None], [[], None], "None to a non-optional .* 'last'"),
+    ],
+)
+def test_wrong_lists_are_refused(operands: list[object], results: list[object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _WithLists(operands=operands, result_types=results, regions=[Region()])  # pyright: ignore[reportArgumentType]
 
 
 @st.composite
