@@ -21,8 +21,10 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
     IRDLOperation,
+    OpDef,
     OptionalDef,
     VariadicDef,
+    operations,
 )
 from xdsl.irdl.operations import (
     BaseAccessor,
@@ -31,6 +33,7 @@ from xdsl.irdl.operations import (
     VarIRConstruct,
     get_op_constructs,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from .identity import cache_by_identity
 
@@ -616,3 +619,48 @@ def _clone_tree(
 
 Operation.clone_without_regions = _clone_plainly
 Operation.clone = _clone_tree
+
+
+# Verification: most kinds of operations have fixed numbers of operands, results, regions and successors. An error is
+# that of the original, which verifies again.
+
+_verify_numbers = operations.verify_variadic_size
+_verify_types = operations.irdl_op_verify_arg_list
+
+
+@cache_by_identity(maxsize=1024)
+def _fixed_counts(definition: OpDef) -> tuple[int | None, ...]:
+    """The numbers of operands, results, regions and successors of a kind of operation, in order of the values of
+    `VarIRConstruct`; None for a number that differs between operations."""
+    constructs = (definition.operands, definition.results, definition.regions, definition.successors)
+    counts = [None if any(isinstance(each, VariadicDef) for _, each in items) else len(items) for items in constructs]
+    return None, *counts
+
+
+def _verify_fixed_number(op: Any, op_def: OpDef, construct: Any) -> None:
+    if construct is VarIRConstruct.OPERAND:
+        values = op._operands
+    elif construct is VarIRConstruct.RESULT:
+        values = op.results
+    else:
+        values = op.regions if construct is VarIRConstruct.REGION else op._successors
+    if _fixed_counts(op_def)[construct._value_] != len(values):
+        _verify_numbers(op, op_def, construct)
+
+
+def _verify_fixed_types(op: Any, op_def: OpDef, construct: Any, constraint_context: Any) -> None:
+    is_operand = construct is VarIRConstruct.OPERAND
+    values, kinds = (op._operands, op_def.operands) if is_operand else (op.results, op_def.results)
+    if _fixed_counts(op_def)[construct._value_] == len(values):
+        try:
+            for value, (_, kind) in zip(values, kinds, strict=True):
+                kind.constr.verify((value._type,), constraint_context)
+        except VerifyException:
+            pass
+        else:
+            return
+    _verify_types(op, op_def, construct, constraint_context)
+
+
+operations.verify_variadic_size = _verify_fixed_number
+operations.irdl_op_verify_arg_list = _verify_fixed_types

@@ -1,7 +1,7 @@
 """Faster functions of xDSL return what the originals return."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -11,9 +11,11 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, Modu
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
+    AnyAttr,
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
     IRDLOperation,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -298,3 +300,40 @@ def test_ancestors_contain_operations() -> None:
     assert [each.is_ancestor(inner) for each in (inner, block, outer, module)] == [True] * 4
     assert not inner.is_ancestor(outer)
     assert (inner.parent_op(), outer.parent_op(), module.parent_op()) == (outer, module, None)
+
+
+@irdl_op_definition
+class _WithTypes(IRDLOperation):
+    name = "test.with_types"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    first = operand_def(i32)
+    second = operand_def(T)
+    result = result_def(T)
+
+
+@pytest.mark.parametrize(
+    ("operands", "result", "message"),
+    [
+        ([i32, i32], i32, None),
+        ([i32, i64], i64, None),
+        ([i64, i64], i64, "operand 'first' at position 0 does not verify:\nExpected attribute i32 but got i64"),
+        ([i32, i32], i64, "result 'result' at position 0 does not verify:\n.* from variable 'T'"),
+        ([i32], i32, "Expected 2 operands, but got 1"),
+        ([i32, i32, i32], i32, "Expected 2 operands, but got 3"),
+    ],
+)
+def test_verification_finds_what_xdsl_finds(operands: list[Attribute], result: Attribute, message: str | None) -> None:
+    op = _WithTypes(operands=values(2), result_types=[result])
+    op.operands = list(test.TestOp(result_types=operands).results)
+    if message is None:
+        op.verify()
+    else:
+        with pytest.raises(VerifyException, match=message):
+            op.verify()
+
+
+def test_verification_counts_regions_and_successors() -> None:
+    op = _WithTypes(operands=values(2), result_types=[i32])
+    op.add_region(Region())
+    with pytest.raises(VerifyException, match="Expected 0 regions, but got 1"):
+        op.verify()
