@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Any
 
 from xdsl.builder import _current_builder
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32, i64
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, MemRefType, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import BlockOps, OpOperands, SSAValues, _IRNode
 from xdsl.irdl import (
@@ -47,6 +47,26 @@ _IR = (Attribute, SSAValue, Operation, Block, Region)
 for _cls in (SSAValue, Operation, IRDLOperation, Block, Region):
     _cls.__hash__ = object.__hash__
     _cls.__eq__ = object.__eq__
+
+
+# Hashes: that of a type is the hash of a tuple of attributes, each of which hashes its own attributes.
+
+
+def _hash_once(cls: Any) -> None:
+    compute = cls.__hash__
+
+    def cached_hash(self: Any) -> int:
+        fields = self.__dict__
+        known = fields.get("_hash")
+        if known is None:
+            known = fields["_hash"] = compute(self)
+        return known
+
+    cls.__hash__ = cached_hash
+
+
+for _cls in (IntegerType, VectorType, MemRefType):
+    _hash_once(_cls)
 
 
 # Fields: a property is read by a function of C.
