@@ -268,6 +268,15 @@ def _get_operand(self: OpOperands, index: Any) -> Any:
     return _element(values, index) if type(index) is int else values[index]
 
 
+def _set_operand(self: OpOperands, index: Any, operand: SSAValue) -> None:
+    op: Any = self._op
+    values, use = list(op._operands), op._operand_uses[index]
+    values[index].remove_use(use)
+    operand.add_use(use)
+    values[index] = operand
+    op._operands = SSAValues(values)
+
+
 def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, objtype: Any = None) -> Any:
     if self.construct is VarIRConstruct.OPERAND:
         return _element(obj._operands, self.idx)
@@ -324,6 +333,7 @@ SSAValues.__getitem__ = _get_value
 BaseAccessor.__get__ = _get_accessed
 BaseAttrAccessor.__get__ = _get_sized
 OpOperands.__getitem__ = _get_operand
+OpOperands.__setitem__ = _set_operand
 BeforeVariadicSingleAccessor.__get__ = _get_construct
 
 
