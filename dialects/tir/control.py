@@ -169,8 +169,8 @@ class ForOp(TirOp):
         require(
             self.kind.data in FOR_KINDS, lambda: f"(C2) kind {self.kind.data!r}, expected one of {', '.join(FOR_KINDS)}"
         )
-        bound = self.kind.data == "thread_binding"
-        require(bound == (self.thread is not None), lambda: f"(C3) kind {self.kind.data} with thread {self.thread}")
+        is_thread = self.kind.data == "thread_binding"
+        require(is_thread == (self.thread is not None), lambda: f"(C3) kind {self.kind.data} with thread {self.thread}")
         step = self.mixed_bounds[2]
         require(not isinstance(step, int) or step > 0, lambda: f"(C4) step {step}, expected a positive one")
 

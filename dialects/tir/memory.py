@@ -323,12 +323,12 @@ class _AccessOp(TirOp):
         lengths = {dtype_of(index.type).lanes for index in self.vector_indices}
         require(len(lengths) <= 1, "(C2) vectors of indices have different numbers of lanes")
         if self.predicate is not None:
-            lanes = indexed_type(self.buffer.type, self.indices.types)
+            lanes, type = indexed_type(self.buffer.type, self.indices.types), self.predicate.type
             require(
                 isinstance(lanes, VectorType)
-                and isinstance(self.predicate.type, VectorType)
-                and self.predicate.type.get_shape() == lanes.get_shape(),
-                lambda: f"(C3) predicate of type {self.predicate.type} for an access of {lanes}",
+                and isinstance(type, VectorType)
+                and type.get_shape() == lanes.get_shape(),
+                lambda: f"(C3) predicate of type {type} for an access of {lanes}",
             )
 
 
