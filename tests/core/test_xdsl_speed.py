@@ -147,7 +147,7 @@ A, B, C = values(3)
         ([[A, arith.ConstantOp(ONE)], C, []], [[], i32]),
     ],
 )
-def test_operations_with_lists_are_those_of_xdsl(operands: list[object], results: list[object]) -> None:
+def test_operations_with_lists_are_those_of_xdsl(operands: list[Any], results: list[Any]) -> None:
     fast, original = _WithLists.__new__(_WithLists), _WithLists.__new__(_WithLists)
     for op, init in ((fast, IRDLOperation.__init__), (original, xdsl_speed._init_irdl_operation)):
         given: dict[str, Any] = {
@@ -172,9 +172,9 @@ def test_operations_with_lists_are_those_of_xdsl(operands: list[object], results
         ([[A], B, None], [[], None], "None to a non-optional .* 'last'"),
     ],
 )
-def test_wrong_lists_are_refused(operands: list[object], results: list[object], message: str) -> None:
+def test_wrong_lists_are_refused(operands: list[Any], results: list[Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        _WithLists(operands=operands, result_types=results, regions=[Region()])  # pyright: ignore[reportArgumentType]
+        _WithLists(operands=operands, result_types=results, regions=[Region()])
 
 
 @st.composite
