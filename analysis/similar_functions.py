@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -62,12 +63,18 @@ def differing_extents(functions: Iterable[FuncOp]) -> Iterator[tuple[FuncOp, Fun
 
 
 def _groups(functions: Iterable[FuncOp]) -> Iterable[list[_Description]]:
-    """The functions in groups that are equal but for extents, in order."""
+    """The functions in groups that are equal but for extents, in order, without functions that are alone.
+
+    Only functions with equal kinds of operations are described: most functions of a program have others.
+    """
+    kinds = [(func, tuple(map(type, func.walk()))) for func in functions]
+    count = Counter(kind for _, kind in kinds)
     groups: dict[Hashable, list[_Description]] = {}
-    for func in functions:
-        description = _Description(func)
-        groups.setdefault(tuple(description.text), []).append(description)
-    return groups.values()
+    for func, kind in kinds:
+        if count[kind] > 1:
+            description = _Description(func)
+            groups.setdefault(tuple(description.text), []).append(description)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def _families_of(group: Sequence[_Description]) -> Iterator[Family]:

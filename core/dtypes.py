@@ -204,7 +204,7 @@ class DType:
 
     @property
     def scalar(self) -> DType:
-        return DType(self.kind, self.bits)
+        return self if self.lanes == 1 else DType(self.kind, self.bits)
 
     @property
     def bytes(self) -> int:
@@ -235,7 +235,7 @@ class DType:
         return self.kind == "bool"
 
     def with_lanes(self, lanes: int) -> DType:
-        return DType(self.kind, self.bits, lanes)
+        return self if self.lanes == lanes else DType(self.kind, self.bits, lanes)
 
     def __str__(self) -> str:
         return self.name
@@ -338,6 +338,8 @@ def promote(lhs: DType, rhs: DType) -> DType:
     to float16. ValueError if the lanes differ and neither is 1, and for two different float types of the same width
     below 16 bits.
     """
+    if lhs == rhs:
+        return lhs
     if lhs.lanes != rhs.lanes and 1 not in (lhs.lanes, rhs.lanes):
         raise ValueError(f"cannot combine {lhs} and {rhs}: {lhs.lanes} lanes against {rhs.lanes}")
     lanes = max(lhs.lanes, rhs.lanes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.ir import Block, Operation, Region
@@ -15,11 +16,22 @@ def find_ops(root: Operation | Block | Region, *kinds: type[OpT]) -> Iterator[Op
 
     The answer for a type of operations is kept, as an `isinstance` of each operation takes longer than the rest.
     """
-    known: dict[type[Operation], bool] = {}
+    are_sought = _answers(kinds)
     for op in root.walk():
-        kind = type(op)
-        found = known.get(kind)
-        if found is None:
-            found = known[kind] = issubclass(kind, kinds)
-        if found:
+        if are_sought[type(op)]:
             yield op  # pyright: ignore[reportReturnType]
+
+
+class _Answers(dict[type[Operation], bool]):
+    """Whether each type of operations is one of some types."""
+
+    def __init__(self, kinds: tuple[type[Operation], ...]):
+        super().__init__()
+        self.kinds = kinds
+
+    def __missing__(self, kind: type[Operation]) -> bool:
+        answer = self[kind] = issubclass(kind, self.kinds)
+        return answer
+
+
+_answers = lru_cache(maxsize=256)(_Answers)

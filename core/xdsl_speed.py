@@ -8,15 +8,24 @@ from __future__ import annotations
 
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import attrgetter
 from typing import Any
 
 from xdsl.builder import _current_builder
-from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32, i64
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, IntegerType, MemRefType, VectorType, i32, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue, Use
 from xdsl.ir.core import BlockOps, OpOperands, SSAValues, _IRNode
-from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
+    IRDLOperation,
+    OpDef,
+    OptionalDef,
+    VariadicDef,
+    operations,
+)
 from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
@@ -24,6 +33,7 @@ from xdsl.irdl.operations import (
     VarIRConstruct,
     get_op_constructs,
 )
+from xdsl.utils.exceptions import VerifyException
 
 from .identity import cache_by_identity
 
@@ -34,9 +44,29 @@ _IR = (Attribute, SSAValue, Operation, Block, Region)
 
 # Identity: values and operations are hashed and compared by functions of Python that return what those of `object` do.
 
-for _cls in (SSAValue, Operation, Block, Region):
+for _cls in (SSAValue, Operation, IRDLOperation, Block, Region):
     _cls.__hash__ = object.__hash__
     _cls.__eq__ = object.__eq__
+
+
+# Hashes: that of a type is the hash of a tuple of attributes, each of which hashes its own attributes.
+
+
+def _hash_once(cls: Any) -> None:
+    compute = cls.__hash__
+
+    def cached_hash(self: Any) -> int:
+        fields = self.__dict__
+        known = fields.get("_hash")
+        if known is None:
+            known = fields["_hash"] = compute(self)
+        return known
+
+    cls.__hash__ = cached_hash
+
+
+for _cls in (IntegerType, VectorType, MemRefType):
+    _hash_once(_cls)
 
 
 # Fields: a property is read by a function of C.
@@ -238,6 +268,15 @@ def _get_operand(self: OpOperands, index: Any) -> Any:
     return _element(values, index) if type(index) is int else values[index]
 
 
+def _set_operand(self: OpOperands, index: Any, operand: SSAValue) -> None:
+    op: Any = self._op
+    values, use = list(op._operands), op._operand_uses[index]
+    values[index].remove_use(use)
+    operand.add_use(use)
+    values[index] = operand
+    op._operands = SSAValues(values)
+
+
 def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, objtype: Any = None) -> Any:
     if self.construct is VarIRConstruct.OPERAND:
         return _element(obj._operands, self.idx)
@@ -289,10 +328,12 @@ def _array_of(data_type: Any, data: Sequence[Any]) -> DenseArrayBase[Any]:
 
 
 DenseArrayBase.from_list = staticmethod(_array_of)
+Operation.operands = Operation.operands.getter(OpOperands)
 SSAValues.__getitem__ = _get_value
 BaseAccessor.__get__ = _get_accessed
 BaseAttrAccessor.__get__ = _get_sized
 OpOperands.__getitem__ = _get_operand
+OpOperands.__setitem__ = _set_operand
 BeforeVariadicSingleAccessor.__get__ = _get_construct
 
 
@@ -385,6 +426,65 @@ def _plain_counts(cls: type[IRDLOperation]) -> tuple[int, int] | None:
     return len(definition.operands), len(definition.results)
 
 
+_LISTS = (list, tuple)
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """The operands, results and regions of a kind of operation.
+
+    operands, results: whether each is variadic, and whether it is optional.  sizes: whether the numbers of operands and
+    of results are properties, attributes (False) or neither (None).
+    """
+
+    operands: list[tuple[bool, bool]]
+    results: list[tuple[bool, bool]]
+    regions: int
+    sizes: tuple[bool | None, bool | None]
+
+
+@cache
+def _layout(cls: type[IRDLOperation]) -> _Layout | None:
+    """The layout of a kind of operation; None if it has successors, variadic regions or numbers that must agree."""
+    definition = cls.get_irdl_definition()
+    known = (AttrSizedOperandSegments, AttrSizedResultSegments)
+    if definition.successors or not all(isinstance(each, known) for each in definition.options):
+        return None
+    if any(isinstance(each, VariadicDef) for _, each in definition.regions):
+        return None
+    operands, results = (
+        [(isinstance(each, VariadicDef), isinstance(each, OptionalDef)) for _, each in values]
+        for values in (definition.operands, definition.results)
+    )
+    stored = {type(each): each.as_property for each in definition.options if isinstance(each, known)}
+    return _Layout(operands, results, len(definition.regions), (stored.get(known[0]), stored.get(known[1])))
+
+
+def _flatten(
+    arguments: Sequence[Any], kinds: list[tuple[bool, bool]], cls: type[SSAValue | Attribute]
+) -> tuple[list[Any], list[int]] | None:
+    """The values of the arguments for some operands or results, and their number for each argument; None if an argument
+    is neither a value of the class nor a list that its definition accepts."""
+    if len(arguments) != len(kinds):
+        return None
+    values: list[Any] = []
+    sizes: list[int] = []
+    for argument, (is_variadic, is_optional) in zip(arguments, kinds, strict=True):
+        if isinstance(argument, cls):
+            values.append(argument)
+            sizes.append(1)
+        elif argument is None and is_optional:
+            sizes.append(0)
+        elif isinstance(argument, _LISTS) and is_variadic and (not is_optional or len(argument) <= 1):
+            if not all([isinstance(each, cls) for each in argument]):
+                return None
+            values += argument
+            sizes.append(len(argument))
+        else:
+            return None
+    return values, sizes
+
+
 _init_irdl_operation = IRDLOperation.__init__
 
 
@@ -398,7 +498,7 @@ def _init_plain_operation(
     successors: Sequence[Any] | None = None,
     regions: Sequence[Any] | None = None,
 ) -> None:
-    operands, result_types = operands or (), result_types or ()
+    operands, result_types, regions = operands or (), result_types or (), regions or ()
     properties, attributes = properties or {}, attributes or {}
     if (
         not successors
@@ -414,19 +514,43 @@ def _init_plain_operation(
             properties=_given(properties),
             attributes=_given(attributes),
         )
-    else:
-        _init_irdl_operation(
+        return
+    if (
+        not successors
+        and (layout := _layout(type(self))) is not None
+        and len(regions) == layout.regions
+        and all([isinstance(each, Region) for each in regions])
+        and (flat_operands := _flatten(operands, layout.operands, SSAValue)) is not None
+        and (flat_results := _flatten(result_types, layout.results, Attribute)) is not None
+    ):
+        containers = _given(attributes), _given(properties)
+        for name, is_property, sizes in (
+            (AttrSizedOperandSegments.attribute_name, layout.sizes[0], flat_operands[1]),
+            (AttrSizedResultSegments.attribute_name, layout.sizes[1], flat_results[1]),
+        ):
+            if is_property is not None:
+                containers[is_property][name] = DenseArrayBase.from_list(i32, sizes)
+        _init_operation(
             self,
-            operands=operands,
-            result_types=result_types,
-            properties=properties,
-            attributes=attributes,
-            successors=successors,
+            operands=flat_operands[0],
+            result_types=flat_results[0],
+            properties=containers[True],
+            attributes=containers[False],
             regions=regions,
         )
+        return
+    _init_irdl_operation(
+        self,
+        operands=operands,
+        result_types=result_types,
+        properties=properties,
+        attributes=attributes,
+        successors=successors,
+        regions=regions,
+    )
 
 
-def _given(attributes: Mapping[str, Attribute | None]) -> Mapping[str, Attribute]:
+def _given(attributes: Mapping[str, Attribute | None]) -> dict[str, Attribute]:
     """The attributes that are not None."""
     return {name: each for name, each in attributes.items() if each is not None}
 
@@ -525,3 +649,48 @@ def _clone_tree(
 
 Operation.clone_without_regions = _clone_plainly
 Operation.clone = _clone_tree
+
+
+# Verification: most kinds of operations have fixed numbers of operands, results, regions and successors. An error is
+# that of the original, which verifies again.
+
+_verify_numbers = operations.verify_variadic_size
+_verify_types = operations.irdl_op_verify_arg_list
+
+
+@cache_by_identity(maxsize=1024)
+def _fixed_counts(definition: OpDef) -> tuple[int | None, ...]:
+    """The numbers of operands, results, regions and successors of a kind of operation, in order of the values of
+    `VarIRConstruct`; None for a number that differs between operations."""
+    constructs = (definition.operands, definition.results, definition.regions, definition.successors)
+    counts = [None if any(isinstance(each, VariadicDef) for _, each in items) else len(items) for items in constructs]
+    return None, *counts
+
+
+def _verify_fixed_number(op: Any, op_def: OpDef, construct: Any) -> None:
+    if construct is VarIRConstruct.OPERAND:
+        values = op._operands
+    elif construct is VarIRConstruct.RESULT:
+        values = op.results
+    else:
+        values = op.regions if construct is VarIRConstruct.REGION else op._successors
+    if _fixed_counts(op_def)[construct._value_] != len(values):
+        _verify_numbers(op, op_def, construct)
+
+
+def _verify_fixed_types(op: Any, op_def: OpDef, construct: Any, constraint_context: Any) -> None:
+    is_operand = construct is VarIRConstruct.OPERAND
+    values, kinds = (op._operands, op_def.operands) if is_operand else (op.results, op_def.results)
+    if _fixed_counts(op_def)[construct._value_] == len(values):
+        try:
+            for value, (_, kind) in zip(values, kinds, strict=True):
+                kind.constr.verify((value._type,), constraint_context)
+        except VerifyException:
+            pass
+        else:
+            return
+    _verify_types(op, op_def, construct, constraint_context)
+
+
+operations.verify_variadic_size = _verify_fixed_number
+operations.irdl_op_verify_arg_list = _verify_fixed_types

@@ -7,7 +7,7 @@ Constants are not SSA values: bounds, extents, shapes and domains are mixed stat
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NoReturn, TypeAlias, TypeVar, cast
 
@@ -398,7 +398,10 @@ def indexed_type(buffer: Attribute, indices: Sequence[Attribute]) -> Attribute:
     return buffer.element_type if vector is None else vector_type(buffer.element_type, *vector.get_shape())
 
 
-def require(condition: bool, message: str) -> None:
-    """Raise a `VerifyException` with `message` unless `condition` holds."""
+def require(condition: bool, message: str | Callable[[], str]) -> None:
+    """Raise a `VerifyException` with `message` unless `condition` holds.
+
+    message: the text, or a function that returns it, for a text with types, which take time to print.
+    """
     if not condition:
-        raise VerifyException(message)
+        raise VerifyException(message if isinstance(message, str) else message())

@@ -162,17 +162,17 @@ class BlockOp(TirOp):
             ("bindings", len(self.bindings)),
             ("domain bounds", len(self.static_domains) // 2),  # pyright: ignore[reportArgumentType]
         ):
-            require(count == rank, f"(C1) {count} {what} for {rank} axes")
+            require(count == rank, lambda: f"(C1) {count} {what} for {rank} axes")
         verify_mixed("(C1) domains", self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
         for axis, variable in zip(self.axes, self.variables, strict=True):
             for value in (axis.binding, axis.low, axis.extent):
                 require(
                     isinstance(value, int) or value.type == variable.type,
-                    f"(C2) axis {axis.name} has type {variable.type}, expected that of its binding and domain",
+                    lambda: f"(C2) axis {axis.name} has type {variable.type}, expected that of its binding and domain",
                 )
-            require(axis.kind in BLOCK_AXIS_KINDS, f"(C3) kind {axis.kind!r} of axis {axis.name}")
+            require(axis.kind in BLOCK_AXIS_KINDS, lambda: f"(C3) kind {axis.kind!r} of axis {axis.name}")
         inits = sum(isinstance(op, InitOp) for op in self.body.block.ops)
-        require(inits <= 1, f"(C4) {inits} tir.init ops")
+        require(inits <= 1, lambda: f"(C4) {inits} tir.init ops")
 
     def print(self, printer: Printer) -> None:
         def print_axis(pair: tuple[Axis, BlockArgument]) -> None:
@@ -309,4 +309,6 @@ class AccessOp(TirOp):
 
     def verify_(self) -> None:
         verify_region(self, "(C1)")
-        require(self.kind.data in ("reads", "writes"), f"(C2) kind {self.kind.data!r}, expected reads or writes")
+        require(
+            self.kind.data in ("reads", "writes"), lambda: f"(C2) kind {self.kind.data!r}, expected reads or writes"
+        )

@@ -141,15 +141,15 @@ class BufferOp(TirOp):
 
     def _verify_layout(self) -> None:
         dims = [d for d in self.type.get_shape() if d == DYNAMIC]
-        require(len(dims) == len(self.dims), f"(C1) {len(dims)} dynamic extents, {len(self.dims)} operands")
+        require(len(dims) == len(self.dims), lambda: f"(C1) {len(dims)} dynamic extents, {len(self.dims)} operands")
         strides, offset = 0, 0
         if isinstance(layout := self.type.layout, StridedLayoutAttr):
             strides = sum(isinstance(s, NoneAttr) for s in layout.strides)
             given, rank = len(layout.strides), self.type.get_num_dims()
-            require(given == rank, f"(C1) {given} strides for a buffer of rank {rank}")
+            require(given == rank, lambda: f"(C1) {given} strides for a buffer of rank {rank}")
             offset = int(isinstance(layout.offset, NoneAttr))
-        require(strides == len(self.strides), f"(C1) {strides} dynamic strides, {len(self.strides)} operands")
-        require(offset == len(self.offset), f"(C1) {offset} dynamic offsets, {len(self.offset)} operands")
+        require(strides == len(self.strides), lambda: f"(C1) {strides} dynamic strides, {len(self.strides)} operands")
+        require(offset == len(self.offset), lambda: f"(C1) {offset} dynamic offsets, {len(self.offset)} operands")
         self._verify_size()
 
     def _verify_size(self) -> None:
@@ -426,4 +426,4 @@ def verify_region(op: Any, tag: str) -> None:
     rank = op.operands[0].type.get_num_dims()
     for what, static, dynamic in (("mins", op.static_mins, op.mins), ("extents", op.static_extents, op.extents)):
         verify_mixed(f"{tag} {what}", static, dynamic)
-        require(len(static) == rank, f"{tag} {len(static)} {what} for a buffer of rank {rank}")
+        require(len(static) == rank, lambda: f"{tag} {len(static)} {what} for a buffer of rank {rank}")

@@ -223,6 +223,8 @@ class TirBuilder:
         """The two operands converted to their common type."""
         left = dtype_of(lhs.type) if isinstance(lhs, SSAValue) else None
         right = dtype_of(rhs.type) if isinstance(rhs, SSAValue) else None
+        if left is right and isinstance(lhs, SSAValue) and isinstance(rhs, SSAValue):
+            return lhs, rhs
         if left is None and right is None:
             left = max(
                 (dtypes.literal_dtype(v) for v in (lhs, rhs) if not isinstance(v, SSAValue)),
@@ -247,6 +249,8 @@ class TirBuilder:
                 )
             value = self.const(value, dtype.scalar) if exact else self.value(value)
         have = dtype_of(value.type)
+        if have == dtype:
+            return value
         if have.scalar != dtype.scalar:
             known = constant_value(value)
             if isinstance(known, int) and have.lanes == 1 and dtypes.preserves_int(dtype, known):

@@ -36,15 +36,17 @@ class _CalleeExists(SymbolUserOpInterface):
         callee = SymbolTable.lookup_symbol(op, op.callee)
         if isinstance(callee, func.FuncOp) and ELSEWHERE in callee.attributes:
             return
-        require(isinstance(callee, FuncOp), f"(C1) no function {op.callee.string_value()!r} in the module")
+        require(isinstance(callee, FuncOp), lambda: f"(C1) no function {op.callee.string_value()!r} in the module")
         assert isinstance(callee, FuncOp)
         params = callee.body.block.args
-        require(len(params) == len(op.args), f"(C2) {len(op.args)} arguments, expected {len(params)}")
+        require(len(params) == len(op.args), lambda: f"(C2) {len(op.args)} arguments, expected {len(params)}")
         for i, (param, arg) in enumerate(zip(params, op.args, strict=True)):
             pointer = isinstance(arg.type, HandleType) or isinstance(param.type, HandleType)
-            require(param.type == arg.type or pointer, f"(C2) argument {i} is {arg.type}, expected {param.type}")
+            require(
+                param.type == arg.type or pointer, lambda: f"(C2) argument {i} is {arg.type}, expected {param.type}"
+            )
         got = op.results[0].type if op.results else None
-        require(got == callee.result_type, f"(C3) result {got}, expected {callee.result_type}")
+        require(got == callee.result_type, lambda: f"(C3) result {got}, expected {callee.result_type}")
 
 
 @irdl_op_definition

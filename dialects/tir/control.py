@@ -163,12 +163,16 @@ class ForOp(TirOp):
         args = self.body.block.args
         require(len(args) == 1 and isinstance(args[0].type, IntegerType), "(C1) expected one integer loop variable")
         for bound in self.bounds:
-            require(bound.type == args[0].type, f"(C1) bound of type {bound.type}, variable of type {args[0].type}")
-        require(self.kind.data in FOR_KINDS, f"(C2) kind {self.kind.data!r}, expected one of {', '.join(FOR_KINDS)}")
-        bound = self.kind.data == "thread_binding"
-        require(bound == (self.thread is not None), f"(C3) kind {self.kind.data} with thread {self.thread}")
+            require(
+                bound.type == args[0].type, lambda: f"(C1) bound of type {bound.type}, variable of type {args[0].type}"
+            )
+        require(
+            self.kind.data in FOR_KINDS, lambda: f"(C2) kind {self.kind.data!r}, expected one of {', '.join(FOR_KINDS)}"
+        )
+        is_thread = self.kind.data == "thread_binding"
+        require(is_thread == (self.thread is not None), lambda: f"(C3) kind {self.kind.data} with thread {self.thread}")
         step = self.mixed_bounds[2]
-        require(not isinstance(step, int) or step > 0, f"(C4) step {step}, expected a positive one")
+        require(not isinstance(step, int) or step > 0, lambda: f"(C4) step {step}, expected a positive one")
 
     def print(self, printer: Printer) -> None:
         low, extent, step = self.mixed_bounds
@@ -217,9 +221,9 @@ class ForOp(TirOp):
 
 def _verify_yield(region: Region, type: Attribute, tag: str) -> None:
     last = region.block.last_op
-    require(isinstance(last, YieldOp), f"{tag} expected a tir.yield at the end")
+    require(isinstance(last, YieldOp), lambda: f"{tag} expected a tir.yield at the end")
     assert isinstance(last, YieldOp)
-    require(last.value.type == type, f"{tag} yields {last.value.type}, expected {type}")
+    require(last.value.type == type, lambda: f"{tag} yields {last.value.type}, expected {type}")
 
 
 @irdl_op_definition
@@ -461,9 +465,9 @@ class AssertOp(TirOp):
 
 def _verify_message(message: StringAttr, values: Sequence[SSAValue]) -> None:
     holes, count = message.data.count(PLACEHOLDER), len(values)
-    require(not count or count == holes, f"(C1) {count} values for {holes} placeholders")
+    require(not count or count == holes, lambda: f"(C1) {count} values for {holes} placeholders")
     for value in values:
-        require(isinstance(value.type, IntegerType | AnyFloat), f"(C2) value of type {value.type}")
+        require(isinstance(value.type, IntegerType | AnyFloat), lambda: f"(C2) value of type {value.type}")
 
 
 @irdl_op_definition

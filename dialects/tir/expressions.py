@@ -98,7 +98,7 @@ class ConstOp(TirOp):
             case StringAttr(), HandleType():
                 pass
             case _:
-                require(False, f"(C1) {self.value} of type {self.result.type}")
+                require(False, lambda: f"(C1) {self.value} of type {self.result.type}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -143,7 +143,9 @@ class _BinaryOp(TirOp):
         require(self.lhs.type == self.rhs.type == self.result.type, "(C1) operands and result have different types")
         expected = "a float type" if floats else "a signed integer type"
         dtype = _verify_dtype(self.lhs.type, "(C2)", expected)
-        require(dtype.is_float if floats else dtype.kind == "int", f"(C2) type {self.lhs.type}, expected {expected}")
+        require(
+            dtype.is_float if floats else dtype.kind == "int", lambda: f"(C2) type {self.lhs.type}, expected {expected}"
+        )
 
 
 @irdl_op_definition
@@ -235,7 +237,7 @@ class CastOp(TirOp):
 
     def verify_(self) -> None:
         have, want = (_verify_dtype(type, "(C1)").lanes for type in (self.value.type, self.result.type))
-        require(have == want, f"(C1) {have} lanes to {want} lanes")
+        require(have == want, lambda: f"(C1) {have} lanes to {want} lanes")
 
 
 @irdl_op_definition
@@ -271,8 +273,8 @@ class ReinterpretOp(TirOp):
             return dtype.bits, dtype.lanes
 
         (have, n), (want, m) = bits(self.value.type), bits(self.result.type)
-        require(have * n == want * m, f"(C1) {have * n} bits as {want * m} bits")
-        require(have == want or min(have, want) >= 8, f"(C1) {n} times {have} bits as {m} times {want}")
+        require(have * n == want * m, lambda: f"(C1) {have * n} bits as {want * m} bits")
+        require(have == want or min(have, want) >= 8, lambda: f"(C1) {n} times {have} bits as {m} times {want}")
 
 
 @irdl_op_definition
@@ -310,7 +312,7 @@ class RampOp(TirOp):
 
     def verify_(self) -> None:
         element = self.result.type.element_type
-        require(self.base.type == self.stride.type == element, f"(C1) base and stride must be {element}")
+        require(self.base.type == self.stride.type == element, lambda: f"(C1) base and stride must be {element}")
 
 
 @irdl_op_definition
@@ -357,9 +359,10 @@ class ShuffleOp(TirOp):
         require(all(d.scalar == result.scalar for d in dtypes), "(C1) element types differ")
         total = sum(d.lanes for d in dtypes)
         require(
-            len(self.lane_indices) == result.lanes, f"(C2) {len(self.lane_indices)} indices for {result.lanes} lanes"
+            len(self.lane_indices) == result.lanes,
+            lambda: f"(C2) {len(self.lane_indices)} indices for {result.lanes} lanes",
         )
-        require(all(0 <= i < total for i in self.lane_indices), f"(C2) an index is not in [0, {total})")
+        require(all(0 <= i < total for i in self.lane_indices), lambda: f"(C2) an index is not in [0, {total})")
 
 
 @irdl_op_definition
@@ -453,7 +456,7 @@ class IfThenElseOp(TirOp):
         for region in self.regions:
             last = region.block.last_op
             got = last.value.type if isinstance(last, YieldOp) else None
-            require(got == self.result.type, f"(C1) yields {got}, expected {self.result.type}")
+            require(got == self.result.type, lambda: f"(C1) yields {got}, expected {self.result.type}")
 
 
 @irdl_op_definition
@@ -487,7 +490,7 @@ class CommReducerOp(TirOp):
         last, type = self.combiner.block.last_op, self.identity.type
         yields = [last.value.type] if isinstance(last, YieldOp) else []
         types = [*self.combiner.block.arg_types, *yields]
-        require(types == [type, type, type], f"(C1) expected a combiner of two values of type {type}")
+        require(types == [type, type, type], lambda: f"(C1) expected a combiner of two values of type {type}")
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -560,14 +563,14 @@ class IntrinsicOp(TirOp):
 
     def verify_(self) -> None:
         name = self.intrinsic.data
-        require(name in INTRINSICS, f"(C1) unknown intrinsic {name!r}")
+        require(name in INTRINSICS, lambda: f"(C1) unknown intrinsic {name!r}")
         arity = INTRINSICS[name][0]
-        require(len(self.args) == arity, f"(C1) {len(self.args)} operands for {name}, expected {arity}")
+        require(len(self.args) == arity, lambda: f"(C1) {len(self.args)} operands for {name}, expected {arity}")
         for arg in self.args:
             if not isinstance(arg.type, HandleType):
                 _verify_dtype(arg.type, "(C2)", "a scalar, vector or handle type")
         expected = intrinsic_type(name, self.args[0].type)
-        require(self.result.type == expected, f"(C2) result of type {self.result.type}, expected {expected}")
+        require(self.result.type == expected, lambda: f"(C2) result of type {self.result.type}, expected {expected}")
 
 
 @irdl_op_definition
@@ -608,16 +611,20 @@ class CallLlvmOp(TirOp):
     def verify_(self) -> None:
         name = self.intrinsic.data
         require(
-            name in LLVM_INTRINSICS, f"(C1) unknown intrinsic of LLVM {name!r}{did_you_mean(name, LLVM_INTRINSICS)}"
+            name in LLVM_INTRINSICS,
+            lambda: f"(C1) unknown intrinsic of LLVM {name!r}{did_you_mean(name, LLVM_INTRINSICS)}",
         )
         expected = self.definition.operands
-        require(len(self.args) == len(expected), f"(C1) {len(self.args)} operands for {name}, expected {len(expected)}")
+        require(
+            len(self.args) == len(expected),
+            lambda: f"(C1) {len(self.args)} operands for {name}, expected {len(expected)}",
+        )
         for n, (arg, kind) in enumerate(zip(self.args, map(parse_dtype, expected), strict=True)):
             given = _verify_dtype(arg.type, "(C2)")
             bits = given.bits * given.lanes
-            require(bits == kind.bits * kind.lanes, f"(C2) operand {n} of {name} is {given}, expected {kind}")
+            require(bits == kind.bits * kind.lanes, lambda: f"(C2) operand {n} of {name} is {given}, expected {kind}")
         result = mlir_type(parse_dtype(self.definition.result))
-        require(self.result.type == result, f"(C2) result of type {self.result.type}, expected {result}")
+        require(self.result.type == result, lambda: f"(C2) result of type {self.result.type}, expected {result}")
 
 
 def intrinsic_type(intrinsic: str, type: Attribute) -> Attribute:

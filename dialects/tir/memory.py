@@ -244,7 +244,7 @@ class AddressOfOp(TirOp):
 
     def verify_(self) -> None:
         rank = memref_type(self.buffer).get_num_dims()
-        require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
+        require(len(self.indices) == rank, lambda: f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
 
 
 @irdl_op_definition
@@ -314,21 +314,21 @@ class _AccessOp(TirOp):
 
     def _verify_indices(self) -> None:
         rank = memref_type(self.buffer).get_num_dims()
-        require(len(self.indices) == rank, f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
+        require(len(self.indices) == rank, lambda: f"(C1) {len(self.indices)} indices for a buffer of rank {rank}")
         for index in self.indices:
             require(
                 isinstance(element_type_of(index.type), IntegerType),
-                f"(C2) index of type {index.type}, expected an integer",
+                lambda: f"(C2) index of type {index.type}, expected an integer",
             )
         lengths = {dtype_of(index.type).lanes for index in self.vector_indices}
         require(len(lengths) <= 1, "(C2) vectors of indices have different numbers of lanes")
         if self.predicate is not None:
-            lanes = indexed_type(self.buffer.type, self.indices.types)
+            lanes, type = indexed_type(self.buffer.type, self.indices.types), self.predicate.type
             require(
                 isinstance(lanes, VectorType)
-                and isinstance(self.predicate.type, VectorType)
-                and self.predicate.type.get_shape() == lanes.get_shape(),
-                f"(C3) predicate of type {self.predicate.type} for an access of {lanes}",
+                and isinstance(type, VectorType)
+                and type.get_shape() == lanes.get_shape(),
+                lambda: f"(C3) predicate of type {type} for an access of {lanes}",
             )
 
 
@@ -366,7 +366,7 @@ class LoadOp(_AccessOp):
     def verify_(self) -> None:
         self._verify_indices()
         expected = indexed_type(self.buffer.type, self.indices.types)
-        require(self.result.type == expected, f"(C4) result of type {self.result.type}, expected {expected}")
+        require(self.result.type == expected, lambda: f"(C4) result of type {self.result.type}, expected {expected}")
 
 
 @irdl_op_definition
@@ -405,4 +405,4 @@ class StoreOp(_AccessOp):
     def verify_(self) -> None:
         self._verify_indices()
         expected = indexed_type(self.buffer.type, self.indices.types)
-        require(self.value.type == expected, f"(C4) value of type {self.value.type}, expected {expected}")
+        require(self.value.type == expected, lambda: f"(C4) value of type {self.value.type}, expected {expected}")

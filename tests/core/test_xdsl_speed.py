@@ -1,6 +1,7 @@
 """Faster functions of xDSL return what the originals return."""
 
 from collections.abc import Callable
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -10,17 +11,24 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, Modu
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    AttrSizedResultSegments,
     IRDLOperation,
+    VarConstraint,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
     prop_def,
+    region_def,
     result_def,
+    var_operand_def,
+    var_result_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
-import stepwell.core.xdsl_speed  # noqa: F401  what is tested
+from stepwell.core import xdsl_speed
 
 ONE = IntegerAttr(1, i32)
 
@@ -112,6 +120,61 @@ def test_arguments_may_be_operations_and_options() -> None:
     assert _WithOption(operands=[a, b]).rest is b.result
     with pytest.raises(VerifyException):
         arith.AddiOp(a, b, i1).verify()
+
+
+@irdl_op_definition
+class _WithLists(IRDLOperation):
+    name = "test.with_lists"
+    first = var_operand_def()
+    second = operand_def()
+    third = opt_operand_def()
+    results_ = var_result_def()
+    last = result_def()
+    body = region_def()
+    irdl_options = (AttrSizedOperandSegments(as_property=True), AttrSizedResultSegments())
+
+
+A, B, C = values(3)
+
+
+@pytest.mark.parametrize(
+    ("operands", "results"),
+    [
+        ([[A, B], C, None], [[i32, i1], i32]),
+        ([[], C, A], [[], i32]),
+        ([(A,), C, [B]], [(i1,), i32]),
+        ([A, C, []], [i1, [i32]]),
+        ([[A, arith.ConstantOp(ONE)], C, []], [[], i32]),
+    ],
+)
+def test_operations_with_lists_are_those_of_xdsl(operands: list[Any], results: list[Any]) -> None:
+    fast, original = _WithLists.__new__(_WithLists), _WithLists.__new__(_WithLists)
+    for op, init in ((fast, IRDLOperation.__init__), (original, xdsl_speed._init_irdl_operation)):
+        given: dict[str, Any] = {
+            "attributes": {"note": ONE, "other": None},
+            "regions": [Region(Block([test.TestTermOp()]))],
+        }
+        init(op, operands=operands, result_types=results, **given)
+    assert tuple(fast.operands) == tuple(original.operands)
+    assert [each.type for each in fast.results] == [each.type for each in original.results]
+    assert (fast.properties, fast.attributes) == (original.properties, original.attributes)
+    assert (tuple(fast.first), fast.third) == (tuple(original.first), original.third)
+    assert len(fast.regions) == 1
+    fast.verify()
+
+
+@pytest.mark.parametrize(
+    ("operands", "results", "message"),
+    [
+        ([[A], [B, C], None], [[], i32], "Sequence to non-variadic .* 'second'"),
+        ([[A], B, [B, C]], [[], i32], "optional .* 'third' expects a list of size at most 1"),
+        ([[A], B], [[], i32], "Expected 3 operand, but got 2"),
+        ([[A], B, None], [[], None], "None to a non-optional .* 'last'"),
+    ],
+)
+def test_wrong_lists_are_refused(operands: list[Any], results: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        _WithLists(operands=operands, result_types=results, regions=[Region()])
 
 
 @st.composite
@@ -237,3 +300,40 @@ def test_ancestors_contain_operations() -> None:
     assert [each.is_ancestor(inner) for each in (inner, block, outer, module)] == [True] * 4
     assert not inner.is_ancestor(outer)
     assert (inner.parent_op(), outer.parent_op(), module.parent_op()) == (outer, module, None)
+
+
+@irdl_op_definition
+class _WithTypes(IRDLOperation):
+    name = "test.with_types"
+    T: ClassVar = VarConstraint("T", AnyAttr())
+    first = operand_def(i32)
+    second = operand_def(T)
+    result = result_def(T)
+
+
+@pytest.mark.parametrize(
+    ("operands", "result", "message"),
+    [
+        ([i32, i32], i32, None),
+        ([i32, i64], i64, None),
+        ([i64, i64], i64, "operand 'first' at position 0 does not verify:\nExpected attribute i32 but got i64"),
+        ([i32, i32], i64, "result 'result' at position 0 does not verify:\n.* from variable 'T'"),
+        ([i32], i32, "Expected 2 operands, but got 1"),
+        ([i32, i32, i32], i32, "Expected 2 operands, but got 3"),
+    ],
+)
+def test_verification_finds_what_xdsl_finds(operands: list[Attribute], result: Attribute, message: str | None) -> None:
+    op = _WithTypes(operands=values(2), result_types=[result])
+    op.operands = list(test.TestOp(result_types=operands).results)
+    if message is None:
+        op.verify()
+    else:
+        with pytest.raises(VerifyException, match=message):
+            op.verify()
+
+
+def test_verification_counts_regions_and_successors() -> None:
+    op = _WithTypes(operands=values(2), result_types=[i32])
+    op.add_region(Region())
+    with pytest.raises(VerifyException, match="Expected 0 regions, but got 1"):
+        op.verify()

@@ -6,7 +6,7 @@ names of operations rather than classes where classes would import the operators
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TypeAlias
 
 from xdsl.dialects import arith, cf, func, gpu, llvm, math, memref, scf, vector
@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from ...core.diagnostics import where
 from ...core.errors import PassError
+from ...core.identity import cache_by_identity
 from ...dialects.extensions import statement
 from ...dialects.tir import ForOp, HandleType
 from ..upstream.legalize_small_floats import computes_on_small_floats
@@ -37,7 +38,15 @@ def check_module(module: ModuleOp, check: Check, landing: str) -> None:
 
 def every(*checks: Check) -> Check:
     """The conjunction of checks: the first description that one of them returns."""
-    return lambda op: next((illegal for check in checks if (illegal := check(op)) is not None), None)
+
+    def first(op: Operation) -> str | None:
+        for check in checks:
+            illegal = check(op)
+            if illegal is not None:
+                return illegal
+        return None
+
+    return first
 
 
 def any_operation(_op: Operation) -> str | None:
@@ -144,16 +153,18 @@ def no_small_integers(op: Operation) -> str | None:
 
 
 def _illegal_type(op: Operation) -> str | None:
-    return next((f"{op.name} with type {type}" for type in _types(op) if not _is_upstream(type)), None)
-
-
-def _types(op: Operation) -> Iterator[Attribute]:
-    yield from op.result_types
+    for value in op.results:
+        if not _is_upstream(value.type):
+            return f"{op.name} with type {value.type}"
     for region in op.regions:
         for block in region.blocks:
-            yield from block.arg_types
+            for argument in block.args:
+                if not _is_upstream(argument.type):
+                    return f"{op.name} with type {argument.type}"
+    return None
 
 
+@cache_by_identity(maxsize=1024)
 def _is_upstream(type: Attribute) -> bool:
     match type:
         case MemRefType() | VectorType():

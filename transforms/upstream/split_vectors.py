@@ -86,8 +86,13 @@ class SplitVectorsPass(ModulePass):
             registers = _Registers()
             masked = _masked_lanes(function, self.whole, registers) if self.masks else frozenset[int]()
             splitter = _Splitter(self.whole, masked, registers)
-            for inner in list(function.walk()):
-                if any(splitter.layout(value.type) for value in (*inner.operands, *inner.results)):
+            ops = list(function.walk())
+            types = {value.type for each in ops for value in (*each.operands, *each.results)}
+            split = {type for type in types if splitter.layout(type)}
+            if not split:
+                continue
+            for inner in ops:
+                if any(value.type in split for value in (*inner.operands, *inner.results)):
                     splitter.visit(inner)
             splitter.finish()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stepwell.tools.docs import extending_page
-from stepwell.tools.docs.packages import install_packages
+from stepwell.tools.docs.packages import Installation, install_packages
 
 PROJECT = """\
 [build-system]
@@ -21,13 +21,24 @@ py-modules = ["answer"]
 """
 
 
-@pytest.fixture
-def packages(tmp_path: Path) -> Path:
-    project = tmp_path / "packages/the-answer"
+def write_packages(folder: Path) -> Path:
+    project = folder / "packages/the-answer"
     project.mkdir(parents=True)
     (project / "pyproject.toml").write_text(PROJECT)
     (project / "answer.py").write_text("ANSWER = 42\n")
-    return tmp_path / "packages"
+    return folder / "packages"
+
+
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    return write_packages(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """The packages, installed once: an installation takes a second."""
+    folder = tmp_path_factory.mktemp("answer")
+    return install_packages(write_packages(folder), folder / "into")
 
 
 def test_files_and_what_is_printed_are_written_down(packages: Path) -> None:
@@ -39,10 +50,10 @@ def test_files_and_what_is_printed_are_written_down(packages: Path) -> None:
     assert extending_page(page, packages) == page.replace("41", "42").replace("\n0\n", "\n1\n")
 
 
-def test_building_leaves_nothing_beside_the_source(packages: Path, tmp_path: Path) -> None:
-    before = sorted(packages.rglob("*"))
-    installed = install_packages(packages, tmp_path / "into")
-    assert sorted(packages.rglob("*")) == before
+def test_building_leaves_nothing_beside_the_source(packages: Path, installed: Installation) -> None:
+    source = installed.folder.parent.with_name("packages")
+    files = [sorted(file.relative_to(folder) for file in folder.rglob("*")) for folder in (source, packages)]
+    assert files[0] == files[1]
     assert sorted(p.name for p in (installed.folder / "the-answer").iterdir()) == ["answer.py", "pyproject.toml"]
 
 
@@ -54,9 +65,11 @@ def test_building_leaves_nothing_beside_the_source(packages: Path, tmp_path: Pat
         ("```console\n$ rm -r .\n```\n", ValueError),
     ],
 )
-def test_what_cannot_be_shown_is_an_error(packages: Path, page: str, error: type[Exception]) -> None:
+def test_what_cannot_be_shown_is_an_error(
+    packages: Path, installed: Installation, page: str, error: type[Exception]
+) -> None:
     with pytest.raises(error):
-        extending_page(page, packages)
+        extending_page(page, packages, installed)
 
 
 def test_a_package_that_cannot_be_built_is_named(packages: Path, tmp_path: Path) -> None:
