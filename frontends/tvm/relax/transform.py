@@ -15,6 +15,7 @@ from ....operators.relax import FuncOp
 from ....operators.relax.devices import replace_device
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relax.allocate_results import RelaxAllocateResultsPass
+from ....transforms.relax.fuse_kernels import RelaxFuseKernelsPass
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
 from ....transforms.relax.lift_parameters import RelaxLiftParametersPass
@@ -201,9 +202,10 @@ def LiftTransformParams(shared_transform: bool = False) -> FunctionalPass:
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
-    """Moves operators that are to be one kernel to functions of their own, which `FuseTIR` lowers. Operators that
-    `LegalizeOps` has replaced stay kernels of their own. fuse_opt_level: ignored, as there is one way of fusion."""
-    return _pass("FuseOps", lambda: [RelaxLegalizeOperatorsPass(fuse=True)])
+    """Moves operators that are to be one kernel to functions of their own, which `FuseTIR` lowers, and replaces calls
+    of kernels, as `LegalizeOps` leaves them, by calls of one kernel. fuse_opt_level: ignored, as there is one way of
+    fusion."""
+    return _pass("FuseOps", lambda: [RelaxLegalizeOperatorsPass(fuse=True), RelaxFuseKernelsPass()])
 
 
 def FuseTIR() -> FunctionalPass:
