@@ -44,12 +44,14 @@ def _is_scheduled(func: tir.FuncOp) -> bool:
 
 def _stores_in(blocks: Sequence[tir.BlockOp], func: tir.FuncOp) -> bool:
     """Whether all stores of a kernel are in its blocks."""
-    return sum(1 for _ in find_ops(func, tir.StoreOp)) == sum(1 for block in blocks for _ in find_ops(block, tir.StoreOp))
+    return sum(1 for _ in find_ops(func, tir.StoreOp)) == sum(
+        1 for block in blocks for _ in find_ops(block, tir.StoreOp)
+    )
 
 
 def _pattern_of_step(block: tir.BlockOp) -> Pattern:
-    """The pattern of a block without reductions: ELEMWISE if it reads at the indices of its store, BROADCAST if it reads
-    at some of these in their order, else INJECTIVE."""
+    """The pattern of a block without reductions: ELEMWISE if it reads at the indices of its store, BROADCAST if at some
+    of these in their order, else INJECTIVE."""
     stores = list(find_ops(block, tir.StoreOp))
     if len(stores) != 1:
         return Pattern.INJECTIVE

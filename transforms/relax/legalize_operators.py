@@ -65,7 +65,7 @@ class RelaxLegalizeOperatorsPass(ModulePass):
             erase_unused_scalars(func)
 
     def _name(self, group: Sequence[OperatorOp]) -> str:
-        """The name of the kernel of a group, of the words of its operators without their modules: `fused_matmul_relu`."""
+        """The name of the kernel of a group, of the names of its operators without modules: `fused_matmul_relu`."""
         names = ["matmul" if spell(node)[0] == "matmul" else node.operator.name.rpartition(".")[2] for node in group]
         return "_".join(["fused"] * self.fuse + names)
 

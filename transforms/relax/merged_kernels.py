@@ -22,7 +22,9 @@ def can_merge(func: tir.FuncOp, types: Sequence[Attribute]) -> bool:
     """Whether a kernel, called with tensors of some types, may be a part of a merged one: its buffers are compact, and
     each of its symbolic sizes is a size of the caller by itself."""
     buffers = [op for op in func.body.block.ops if isinstance(op, tir.MatchBufferOp)]
-    layouts = [op.type for op in buffers] + [value.type for _, value in func.params if isinstance(value.type, MemRefType)]
+    layouts = [op.type for op in buffers] + [
+        value.type for _, value in func.params if isinstance(value.type, MemRefType)
+    ]
     if len(layouts) != len(func.params) or not all(isinstance(each.layout, NoneAttr) for each in layouts):
         return False
     symbols = [op for op in func.body.block.ops if isinstance(op, tir.SymbolOp)]
@@ -74,7 +76,7 @@ class _Merger:
         self.buffers |= {tensor: arg for tensor, arg in self.params.items() if isinstance(arg.type, MemRefType)}
 
     def add(self, call: CallTirOp, func: tir.FuncOp) -> str | None:
-        """Appends the steps of a kernel; returns the reason for which they cannot be appended, None if there is none."""
+        """Appends the steps of a kernel; returns the reason for which they cannot be appended, if any."""
         params = list(zip(func.params, (*call.args, call.output), strict=True))
         tensors = {value: tensor for (_, value), tensor in params}
         values: dict[SSAValue, SSAValue] = {}
@@ -121,7 +123,7 @@ class _Merger:
     def _match(
         self, op: tir.MatchBufferOp, tensor: SSAValue, pending: Sequence[Operation], values: dict[SSAValue, SSAValue]
     ) -> str | None:
-        """The buffer of a tensor that a kernel views as one: as of `_record`. pending: the ops that compute its sizes."""
+        """The buffer of a tensor that a kernel views as one: as of `_record`. pending: ops that compute its sizes."""
         if tensor not in self.buffers:
             self.head += [each.clone(values) for each in pending]
             if tensor in self.params:
@@ -133,9 +135,7 @@ class _Merger:
                 self._allocate(tensor, op.buffer_name.data, op.type, sizes)
         return self._record(tensor, op.buffer, op.type, values)
 
-    def _allocate(
-        self, tensor: SSAValue, name: str, type: MemRefType[Attribute], shape: Sequence[tir.Mixed]
-    ) -> None:
+    def _allocate(self, tensor: SSAValue, name: str, type: MemRefType[Attribute], shape: Sequence[tir.Mixed]) -> None:
         """Allocates the buffer of a tensor."""
         alloc = tir.AllocBufferOp(name, type.element_type, shape, space=type.memory_space)
         self._rename(alloc)

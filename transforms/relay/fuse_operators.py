@@ -218,7 +218,9 @@ class _Groups:
             if apart:
                 names = ", ".join(dict.fromkeys(map(_operator_name, apart)))
                 reason = self._reason(node)
-                remarks.missed(node, lambda n=names, r=reason, x=node: f"{_operator_name(x)} is not fused with {n}: {r}")
+                remarks.missed(
+                    node, lambda n=names, r=reason, x=node: f"{_operator_name(x)} is not fused with {n}: {r}"
+                )
 
     def _reason(self, node: Operation) -> str:
         """The reason for which an operator is not in the group of its readers."""
