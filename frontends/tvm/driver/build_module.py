@@ -164,7 +164,8 @@ class OperatorModule:
         """A function that measures `func_name` on given arguments. dev, ctx: ignored; the arguments determine the
         device.
         """
-        function = self.entry_func if func_name == self.entry_name else self.get_function(func_name)
+        is_entry = func_name not in self._program.functions and func_name not in self._symbols
+        function = self.entry_func if is_entry and func_name == self.entry_name else self.get_function(func_name)
         return function.time_evaluator(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
             cache_flush_bytes,

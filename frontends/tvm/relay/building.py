@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from ...relay import Function, const, module
 from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
+from ..devices import device
 from ..driver.build_module import C_FORMATS, NATIVE_FORMATS, DeviceModule, check_c_format, save_source, source_of
 from ..exporting import overwrite
 from ..former_names import former_names
@@ -48,12 +50,16 @@ class GraphExecutorFactoryModule:
         return self.executable.program[name]
 
     def _executor(self, *devices: Device | Sequence[Device] | None) -> GraphModule:
-        """An executor of the graph on a device. ArgumentError for several devices, or a device of another kind."""
+        """An executor of the graph on a device. Of devices of several kinds it is that of the target's.
+        ArgumentError for several devices of one kind, or a device of another kind."""
         flat: list[Device] = []
         for each in devices:
             flat += [each] if isinstance(each, Device) else each or []
         if len(flat) > 1:
-            raise ArgumentError(f"devices {', '.join(map(str, flat))}, expected one: a graph runs on one device")
+            own = [each for each in flat if each.kind == self.executable.program.device_kind]
+            if len(own) != 1:
+                raise ArgumentError(f"devices {', '.join(map(str, flat))}, expected one: a graph runs on one device")
+            flat = own
         return GraphModule(GraphExecutor(self.executable, flat[0] if flat else None))
 
     def _debug_executor(self, name: str, *devices: Device | Sequence[Device] | None) -> GraphModule:
@@ -163,9 +169,28 @@ def build(
         raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
     graph = bind_graph(ir_mod, params)
     level = PassContext.current().opt_level
-    chosen = target_of(target)
+    chosen = target_of(_target_of_one_device(target))
     executable = build_graph(graph, target=chosen.compiled, opt_level=level)
     return CGraphModule(executable, graph, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
+
+
+def _target_of_one_device(target: Any) -> Any:
+    """The target of the device `relay.fallback_device_type` of the context, by default the processor, for a dictionary
+    of the targets of several devices; other targets are themselves. Warns that a graph runs on one device."""
+    if not isinstance(target, Mapping) or "kind" in target or len(target) < 2:
+        return target
+    kind = PassContext.current().config.get("relay.fallback_device_type", 1)
+    by_kind: dict[int, Any] = {_device_type(key): value for key, value in target.items()}  # pyright: ignore
+    chosen = by_kind.get(kind, next(iter(by_kind.values())))
+    warnings.warn(f"the graph runs on one device, with the target {chosen}", UserWarning, stacklevel=3)
+    return chosen
+
+
+def _device_type(key: Any) -> int:
+    """The number of a kind of devices in DLPack: of a number, a constant, a device, or the name of one."""
+    if isinstance(key, Device | str):
+        return (device(key) if isinstance(key, str) else key).device_type
+    return int(getattr(key, "value", key))
 
 
 def optimize(

@@ -36,6 +36,17 @@ class Executor:
         self._target = target
         self._params = params
 
+    @property
+    def executable(self) -> Any:
+        """The module compiled for the virtual machine. OptionError for an executor of another kind or without a
+        module."""
+        # lazy: most programs evaluate functions
+        from .vm import compile
+
+        if self._kind != "vm" or self._mod is None:
+            raise OptionError(f"executable of an executor {self._kind!r}, expected 'vm' with a module")
+        return compile(self._mod, self._target, params=self._params)
+
     def evaluate(self, expr: Expr | None = None, binds: Mapping[Any, Any] | None = None) -> Any:
         """A Python function that runs `expr`, by default `main` of the module; the value of `expr` if it is not a
         function.

@@ -32,6 +32,21 @@ class Executable:
     def mod(self) -> GraphExecutorFactoryModule | ProgramLibrary:
         return self.lib
 
+    @property
+    def bytecode(self) -> str:
+        """The calls in their order, one a line, in place of TVM's instructions: `relu(x) -> y`."""
+        if isinstance(self.lib, ProgramLibrary):
+            return "\n".join(f"{name}: interpreted" for name in self.lib.functions)
+        return "\n".join(str(call) for call in self.lib.executable.calls)
+
+    @property
+    def stats(self) -> str:
+        """The number of functions and of constants, and the calls."""
+        if isinstance(self.lib, ProgramLibrary):
+            return f"{len(self.lib.functions)} interpreted functions"
+        constants = len(self.lib.executable.constants)
+        return f"function main, {constants} constants, calls:\n{self.bytecode}"
+
     def save(self) -> tuple[bytearray, GraphExecutorFactoryModule | ProgramLibrary]:
         """The graph as bytes of JSON, and the library, for `load_exec`."""
         return bytearray(self.lib.get_graph_json(), "utf-8"), self.lib

@@ -489,3 +489,26 @@ def test_a_virtual_machine_executes_a_graph() -> None:
         machine.invoke("f", a, b)
     with pytest.raises(OptionError, match="belongs to another graph"):
         vm.Executable.load_exec(b"{}", lib)
+
+
+def test_the_executor_of_the_virtual_machine_has_its_module() -> None:
+    x = relay.var("x", shape=("n", 4))
+    executor = relay.create_executor("vm", tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))))
+    assert "fused_exp" in executor.executable.bytecode
+    assert executor.executable.stats.startswith("function main, 0 constants")
+    with pytest.raises(OptionError, match="'graph', expected 'vm'"):
+        _ = relay.create_executor("graph").executable
+
+
+def test_of_several_targets_a_graph_has_that_of_the_fallback_device() -> None:
+    x = relay.var("x", shape=(4,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+    for options, source in (({}, "llvm"), ({"relay.fallback_device_type": tvm.cpu().device_type}, "llvm")):
+        with (
+            tvm.transform.PassContext(config=options),
+            pytest.warns(UserWarning, match=f"the graph runs on one device, with the target {source}"),
+        ):
+            lib = relay.build(mod, target={"cuda": "cuda-emulated", "cpu": "llvm"})
+        module = graph_executor.GraphModule(lib["default"](tvm.device("cuda-emulated"), tvm.cpu()))
+        module.run(x=np.zeros(4, "float32"))
+        np.testing.assert_array_equal(module.get_output(0).numpy(), np.ones(4, "float32"))
