@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ....backends.devices.timing import BenchmarkResult, Repetition, host_clock
+from ....backends.devices.timing import BenchmarkResult, Clock, Repetition, host_clock
 from ....backends.graph import GraphExecutor
 from ....core.dtypes import numpy_dtype
 from ....core.errors import OptionError
@@ -32,6 +32,11 @@ class GraphModule:
     def module(self) -> GraphModule:
         """This module, as TVM's name for the owner of `time_evaluator`."""
         return self
+
+    @property
+    def clock(self) -> Clock:
+        """The clock for `run`: the host's, or the device's."""
+        return self._executor.clock
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:
         """Sets inputs, or constants, by name or index. An array of numpy and a number are converted to the data type

@@ -32,6 +32,15 @@ from .executors import Executor, Runtime
 from .inlining import inline_functions, names_with
 
 
+def device_among(devices: Sequence[Device], kind: str) -> Device | None:
+    """The device of a graph that is compiled for a kind of devices: the only one, or the only one of the kind among
+    several; None for none. ArgumentError for others."""
+    own = [each for each in devices if each.kind == kind] if len(devices) > 1 else devices
+    if len(own) > 1 or (devices and not own):
+        raise ArgumentError(f"devices {', '.join(map(str, devices))}, expected one: a graph runs on one device")
+    return own[0] if own else None
+
+
 class GraphExecutorFactoryModule:
     """A compiled graph. `factory["default"](device)` creates an executor; iteration yields JSON, library, params."""
 
@@ -55,12 +64,7 @@ class GraphExecutorFactoryModule:
         flat: list[Device] = []
         for each in devices:
             flat += [each] if isinstance(each, Device) else each or []
-        if len(flat) > 1:
-            own = [each for each in flat if each.kind == self.executable.program.device_kind]
-            if len(own) != 1:
-                raise ArgumentError(f"devices {', '.join(map(str, flat))}, expected one: a graph runs on one device")
-            flat = own
-        return GraphModule(GraphExecutor(self.executable, flat[0] if flat else None))
+        return GraphModule(GraphExecutor(self.executable, device_among(flat, self.executable.program.device_kind)))
 
     def _debug_executor(self, name: str, *devices: Device | Sequence[Device] | None) -> GraphModule:
         """An executor of the graph, kernel by kernel. OptionError for another name; other errors as of `_executor`."""

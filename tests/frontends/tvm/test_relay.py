@@ -495,6 +495,9 @@ def test_the_executor_of_the_virtual_machine_has_its_module() -> None:
     x = relay.var("x", shape=("n", 4))
     executor = relay.create_executor("vm", tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))))
     assert "fused_exp" in executor.executable.bytecode
+    machine = vm.VirtualMachine(executor.executable, [tvm.cpu()])
+    machine.set_input("main", np.ones((2, 4), "float32"))
+    assert machine.module.time_evaluator("invoke", tvm.cpu(), number=1, repeat=2)("main").mean > 0
     assert executor.executable.stats.startswith("function main, 0 constants")
     with pytest.raises(OptionError, match="'graph', expected 'vm'"):
         _ = relay.create_executor("graph").executable
