@@ -86,7 +86,6 @@ ABSENT_MODULES: dict[str, str] = {
             "tvm.contrib.rpc_proxy",
             "tvm.contrib.tvmjs",
             "tvm.contrib.xcode",
-            "tvm.micro",
             "tvm.rpc.proxy",
             "tvm.rpc.server",
             "tvm.rpc.tracker",

@@ -142,6 +142,11 @@ class CGraphModule(GraphExecutorFactoryModule):
         super().__init__(executable)
         self._graph, self._opt_level = graph, opt_level
 
+    @property
+    def workspace_bytes(self) -> int:
+        """The bytes of the memory that the tensors of the graph share."""
+        return self.executable.workspace
+
     def get_source(self, fmt: str = "") -> str:
         """The graph as C: a function for each kernel, and a function that calls them with the workspace. OptionError
         for a format other than "c" and "cc"."""
@@ -167,13 +172,14 @@ def build(
     target: `llvm` by default, `c` for the same with C as the source, `cuda` for a GPU;
     with `llvm -libs=cblas` libraries compute the operators that they
     support. target_host, mod_name, executor: ignored. The `opt_level` of the context controls rewriting and fusion.
-    Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt".
+    Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt" with another target
+    than `c`, whose source needs none.
     """
-    if runtime is not None and runtime.name == "crt":
-        raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
     graph = bind_graph(ir_mod, params)
     level = PassContext.current().opt_level
     chosen = target_of(_target_of_one_device(target))
+    if runtime is not None and runtime.name == "crt" and chosen.kind.name != "c":
+        raise UnsupportedError("runtime 'crt', expected 'cpp', or the target 'c': programs run on this machine")
     executable = build_graph(graph, target=chosen.compiled, opt_level=level)
     return CGraphModule(executable, graph, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
 

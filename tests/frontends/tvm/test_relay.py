@@ -2,6 +2,7 @@
 
 import json
 import re
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -515,3 +516,20 @@ def test_of_several_targets_a_graph_has_that_of_the_fallback_device() -> None:
         module = graph_executor.GraphModule(lib["default"](tvm.device("cuda-emulated"), tvm.cpu()))
         module.run(x=np.zeros(4, "float32"))
         np.testing.assert_array_equal(module.get_output(0).numpy(), np.ones(4, "float32"))
+
+
+def test_a_graph_for_microcontrollers_is_an_archive_of_c(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(4,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.add(x, relay.const(np.ones(4, "float32")))))
+    executor = relay.backend.Executor("aot", {"unpacked-api": True, "interface-api": "c"})
+    crt = relay.backend.Runtime("crt")
+    lib = relay.build(mod, tvm.target.target.micro("host"), executor=executor, runtime=crt)
+    path = tvm.micro.export_model_library_format(lib, tmp_path / "model.tar")
+    with tarfile.open(path) as archive:
+        files = {each.name: archive.extractfile(each).read() for each in archive}  # pyright: ignore
+    assert files["./codegen/host/src/default_lib0.c"].decode() == lib.get_source()
+    assert set(json.loads(files["./metadata.json"])["modules"]) == {"default"}
+    with pytest.raises(UnsupportedError, match="runtime 'crt', expected 'cpp', or the target 'c'"):
+        relay.build(mod, "llvm", runtime=crt)
+    with pytest.raises(UnsupportedError, match="of GraphExecutorFactoryModule, expected a graph of the target 'c'"):
+        tvm.micro.export_model_library_format(relay.build(mod, "llvm"), tmp_path / "model.tar")
