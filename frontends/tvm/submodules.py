@@ -13,6 +13,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "container": "tvm.ir",
         "error": "tvm.error",
         "intrin": "tvm.te",
+        "micro": "tvm.micro",
         "node": "tvm.ir",
     },
     "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry", "runtime_ctypes": "tvm.runtime_ctypes"},
