@@ -9,6 +9,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm": {
         "_ffi": "tvm._ffi",
         "api": "tvm.te",
+        "base": "tvm._ffi",
         "parser": "tvm.relay.parser",
         "container": "tvm.ir",
         "error": "tvm.error",
