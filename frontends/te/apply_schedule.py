@@ -84,7 +84,7 @@ def _is_unchanged(stage: Stage) -> bool:
 
 def _parameter(schedule: Schedule, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
     """The parameter for a tensor of a schedule. For an inlined stage a placeholder, since no block computes the tensor;
-    a placeholder that no stage reads is itself. For another tensor outside the schedule a placeholder, and a warning."""
+    a placeholder that no stage reads is itself. For another tensor outside the schedule a placeholder and a warning."""
     if arg not in schedule:
         if isinstance(arg.op, PlaceholderOp):
             return arg
