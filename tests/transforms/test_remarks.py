@@ -684,25 +684,30 @@ tir.func @f("A" %A: !tir.handle, "B" %B: !tir.handle) {
 }
 tir.func @g("A" %A: !tir.handle, "B" %B: !tir.handle) {
   %n = tir.symbol "n" : i64
-  %a = tir.match_buffer "A" %A dims [%n] : !tir.handle -> memref<?xf32>
-  %b = tir.match_buffer "B" %B dims [%n] : !tir.handle -> memref<?xf32>
+  %a = tir.match_buffer "A" %A dims [%n : i64] : !tir.handle -> memref<?xf32>
+  %b = tir.match_buffer "B" %B dims [%n : i64] : !tir.handle -> memref<?xf32>
   tir.for serial "i" %i : i64 in [0 +: %n] {
     tir.block "B" (spatial "v" %v : i64 in [0 +: %n] = %i) {
-      %0 = tir.load %a[%v] : memref<?xf32>
-      tir.store %0, %b[%v] : memref<?xf32>
+      %0 = tir.load %a[%v : i64] : memref<?xf32>
+      tir.store %0, %b[%v : i64] : memref<?xf32>
     }
   }
 }
-relax.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "y" %y: tensor<?xf32, #relay.sizes<"n">>) -> tuple<tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"n">>> {
+relax.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">> {
   %0 = relax.call_tir @f(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
   %1 = relax.call_tir @f(%0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
-  %2 = relax.call_tir @f(%y) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
-  %3 = relax.call_tir @g(%2) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
-  %4 = relax.tuple(%1, %3) : (tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"n">>) -> tuple<tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"n">>>
-  relax.return %4 : tuple<tensor<?xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"n">>>
+  relax.return %1 : tensor<?xf32, #relay.sizes<"n">>
+}
+relax.func @other("x" %x: tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">> {
+  %0 = relax.call_tir @f(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %1 = relax.call_tir @g(%0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  relax.return %1 : tensor<?xf32, #relay.sizes<"n">>
 }
 """,
-        [],
+        [
+            "25:3: applied: fused_f_f computes 2 results",
+            "30:3: missed: size n is of type i32 and of type i64",
+        ],
     ),
     (
         "relax-reuse-operands",

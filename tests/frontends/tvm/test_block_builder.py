@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, StepwellError, register_func
+from stepwell import ArgumentError, StepwellError, UnsupportedError, register_func
 from stepwell.frontends.tvm import relax, te, tir, topi
 from stepwell.frontends.tvm.ir.module import IRModule
 
@@ -283,4 +283,6 @@ def test_a_result_of_a_dataflow_region_is_an_output_of_the_region() -> None:
     assert "R.output(lv)" in mod.script()
     (func,) = mod.functions.values()
     assert next(mod.functions.values()).params[0].name_hint == func.params[0].name_hint == "x"
+    with pytest.raises(UnsupportedError, match="f: a function in a function, expected `@R.function` in TVMScript"):
+        relax.VarBinding(relax.Var("f"), func)
     assert relax.FuncStructInfo([x.struct_info], x.struct_info).type.result == x.struct_info.type
