@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
     return AbsentName(f"tvm.micro.{name}", "programs run on this machine, in this process: relay.build")
 
 
-def export_model_library_format(mod: CGraphModule, file_name: str | os.PathLike[str]) -> str:
+def export_model_library_format(mod: Any, file_name: str | os.PathLike[str]) -> str:
     """Writes a graph that was compiled for the target `c` to an archive in TVM's layout; returns its path.
 
     The archive has the source in C, `codegen/host/src/default_lib0.c`, whose functions are those of `mod.get_source()`,

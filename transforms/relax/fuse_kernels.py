@@ -15,6 +15,7 @@ from ...analysis.names import symbols_of
 from ...core.identifiers import fresh_name
 from ...core.remarks import PassRemarks
 from ...dialects import tir
+from ...operators import Pattern
 from ...operators.relax import CallTirOp
 from ..relay.fuse_operators import fusion_groups
 from ..relay.graphs import erase
@@ -70,12 +71,12 @@ class RelaxFuseKernelsPass(ModulePass):
 
 def _groups(block: Block) -> list[list[CallTirOp]]:
     """The groups of two and more calls of a block that are to be one kernel each."""
-    patterns = {
+    patterns: dict[Operation, Pattern] = {
         op: pattern_of_kernel(func)
         for op in block.ops
         if isinstance(op, CallTirOp) and isinstance(func := _kernel(op), tir.FuncOp) and _is_plain(op, func)
     }
-    groups = [[op for op in group if isinstance(op, CallTirOp)] for group in fusion_groups(dict(patterns))]
+    groups = [[op for op in group if isinstance(op, CallTirOp)] for group in fusion_groups(patterns)]
     return [group for group in groups if len(group) > 1]
 
 

@@ -78,7 +78,7 @@ class _Merger:
     def add(self, call: CallTirOp, func: tir.FuncOp) -> str | None:
         """Appends the steps of a kernel; returns the reason for which they cannot be appended, if any."""
         params = list(zip(func.params, (*call.args, call.output), strict=True))
-        tensors = {value: tensor for (_, value), tensor in params}
+        tensors: dict[SSAValue, SSAValue] = {value: tensor for (_, value), tensor in params}
         values: dict[SSAValue, SSAValue] = {}
         for (name, value), tensor in params:
             if isinstance(value.type, MemRefType):

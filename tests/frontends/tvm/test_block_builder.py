@@ -285,4 +285,4 @@ def test_a_result_of_a_dataflow_region_is_an_output_of_the_region() -> None:
     assert next(mod.functions.values()).params[0].name_hint == func.params[0].name_hint == "x"
     with pytest.raises(UnsupportedError, match=r"f: a function in a function, expected `@R\.function` in TVMScript"):
         relax.VarBinding(relax.Var("f", x.struct_info), func)
-    assert relax.FuncStructInfo([x.struct_info], x.struct_info).type.result == x.struct_info.type
+    assert str(relax.FuncStructInfo([x.struct_info], x.struct_info).type).endswith("-> tensor<4xf32>>")

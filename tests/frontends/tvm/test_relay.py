@@ -533,3 +533,17 @@ def test_a_graph_for_microcontrollers_is_an_archive_of_c(tmp_path: Path) -> None
         relay.build(mod, "llvm", runtime=crt)
     with pytest.raises(UnsupportedError, match="of GraphExecutorFactoryModule, expected a graph of the target 'c'"):
         tvm.micro.export_model_library_format(relay.build(mod, "llvm"), tmp_path / "model.tar")
+
+
+def test_functions_of_an_executor_by_name() -> None:
+    x = relay.var("x", shape=(2,))
+    lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))))
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu()))
+    values = tvm.nd.array(np.zeros(2, "float32"))
+    module.module["set_input_zero_copy"](module.module["get_input_index"]("x"), values)
+    for value in (0, 1):
+        values.copyfrom(np.full(2, value, "float32"))
+        module.module["run"]()
+        np.testing.assert_allclose(module.module["get_output"](0).numpy(), np.exp([value, value]), rtol=1e-6)
+    with pytest.raises(ArgumentError, match="function 'stop' of a graph executor, expected one of get_input, "):
+        _ = module.module["stop"]
