@@ -17,8 +17,8 @@ from ..nd import Device, NDArray, array
 from ..params import load_param_dict
 
 FUNCTIONS = (
-    "get_input", "get_input_index", "get_num_inputs", "get_num_outputs", "get_output", "load_params", "run", "set_input",
-    "set_input_zero_copy",
+    "get_input", "get_input_index", "get_num_inputs", "get_num_outputs", "get_output", "load_params", "run",
+    "set_input", "set_input_zero_copy",
 )  # fmt: skip
 """The names of TVM's functions of a graph executor, which are methods of `GraphModule`."""
 
