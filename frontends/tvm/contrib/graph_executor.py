@@ -88,7 +88,8 @@ class GraphModule:
 
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the given inputs."""
-        self.set_input(**{**self._linked, **input_dict})
+        for name, value in {**self._linked, **input_dict}.items():
+            self.set_input(name, value)
         self._complete_inputs()
         self._executor.run()
 
