@@ -23,6 +23,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.autotvm.measure": dict.fromkeys(("local_executor", "measure", "measure_methods"), "tvm.autotvm.measure"),
     "tvm.autotvm.tuner": {"sa_model_optimizer": "tvm.autotvm.tuner.xgboost_tuner"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
+    "tvm.driver.tvmc": {"common": "tvm.driver.tvmc.transform"},
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
     "tvm.meta_schedule": {"tune": "tvm.meta_schedule"},
     "tvm.meta_schedule.builder": {"local_builder": "tvm.meta_schedule.builder"},

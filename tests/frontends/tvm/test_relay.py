@@ -547,3 +547,10 @@ def test_functions_of_an_executor_by_name() -> None:
         np.testing.assert_allclose(module.module["get_output"](0).numpy(), np.exp([value, value]), rtol=1e-6)
     with pytest.raises(ArgumentError, match="function 'stop' of a graph executor, expected one of get_input, "):
         _ = module.module["stop"]
+
+
+def test_an_executor_evaluates_a_module() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+    result = relay.create_executor("graph").evaluate(mod)(np.zeros(2, "float32"))
+    np.testing.assert_array_equal(result.numpy(), [1, 1])
