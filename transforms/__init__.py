@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "relax-outline-graphs": "relax.outline_graphs",
     "relax-plan-memory": "relax.plan_memory",
     "relax-realize-devices": "relax.realize_devices",
+    "relax-fuse-kernels": "relax.fuse_kernels",
     "relax-reuse-operands": "relax.reuse_operands",
     "relay-convert-convolutions": "relay.convert_convolutions",
     "relay-pack-quantized": "relay.pack_quantized",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import takewhile
@@ -45,7 +46,7 @@ def apply_schedule(
     schedules expect them.
     Stages are placed from last to first, so that the loops of consumers exist, bound to threads, when producers are
     computed at them. The init of a reduction becomes a block of its own before the reduction loops.
-    TeError for a schedule that fits no program: an argument outside the schedule, a stage computed at a loop that no
+    TeError for a schedule that fits no program: a stage computed at a loop that no
     longer exists. ScheduleError, with the stage and the user's line, for a primitive that is illegal.
     """
     resolved = schedule.resolved_operations()
@@ -83,13 +84,19 @@ def _is_unchanged(stage: Stage) -> bool:
 
 def _parameter(schedule: Schedule, resolved: Mapping[Stage, Operation], arg: Tensor) -> Tensor:
     """The parameter for a tensor of a schedule. For an inlined stage a placeholder, since no block computes the tensor;
-    a placeholder that no stage reads is itself."""
-    if isinstance(arg.op, PlaceholderOp) and arg not in schedule:
-        return arg
-    stage = schedule[arg]
-    tensor = resolved[stage].output(arg.value_index)
-    if not _is_inlined(stage):
-        return tensor
+    a placeholder that no stage reads is itself. For another tensor outside the schedule a placeholder and a warning."""
+    if arg not in schedule:
+        if isinstance(arg.op, PlaceholderOp):
+            return arg
+        warnings.warn(
+            f"argument {arg.name} is no tensor of the schedule: the function leaves it as it is", stacklevel=2
+        )
+        tensor = arg
+    else:
+        stage = schedule[arg]
+        tensor = resolved[stage].output(arg.value_index)
+        if not _is_inlined(stage):
+            return tensor
     return PlaceholderOp(tensor.name, tensor.shape, (tensor.data_type,), tensor.op.location).output(0)
 
 

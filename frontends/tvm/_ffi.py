@@ -1,8 +1,11 @@
-"""The module `tvm._ffi`: functions by name, and the error of programs."""
+"""The module `tvm._ffi`, and `tvm.base` since v0.20: functions by name, and the error of programs."""
 
 from ...core.errors import StepwellError as TVMError
 from .absent import report_absent
 from .registry import get_global_func, register_func
+
+_RUNTIME_ONLY = False
+"""Whether the compiler is absent, as TVM says by this name."""
 
 __getattr__ = report_absent("tvm._ffi")
 

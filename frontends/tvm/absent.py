@@ -55,7 +55,13 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.relay.op.op_attrs": "attributes of all operators are of one class, tvm.ir.Attrs",
     "tvm.relay.query_layout": "relay.transform.ConvertLayout",
     "tvm.relay.data_dep_optimization": "weights are dense; zeros among them are not skipped",
-    "tvm.relay.backend.graph_executor_codegen": "relay.build",
+    **dict.fromkeys(
+        (
+            f"tvm.relay.backend.{name}"
+            for name in ("contrib", "graph_executor_codegen", "graph_runtime_codegen", "utils")
+        ),
+        "relay.build",
+    ),
     "tvm.relay.frontend.pytorch_utils": "models of detection are imported as they are",
     "tvm.relay.testing.tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
     "tvm.relay.testing.darknet": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
@@ -87,7 +93,6 @@ ABSENT_MODULES: dict[str, str] = {
             "tvm.contrib.rpc_proxy",
             "tvm.contrib.tvmjs",
             "tvm.contrib.xcode",
-            "tvm.micro",
             "tvm.rpc.proxy",
             "tvm.rpc.server",
             "tvm.rpc.tracker",
@@ -173,6 +178,10 @@ ABSENT: dict[str, dict[str, str]] = {
 
 ABSENT_NAMES: dict[str, dict[str, str]] = {
     "tvm.auto_scheduler": {"ApplyHistoryBestOrSample": "ApplyHistoryBest"},
+    "tvm.auto_scheduler.measure": dict.fromkeys(
+        ("local_build_worker", "local_builder_build", "local_run", "rpc_runner_run"),
+        "a builder and a runner measure in processes of their own: auto_scheduler.LocalBuilder, LocalRunner",
+    ),
     "tvm.autotvm.tuner": {
         "DropletTuner": "XGBTuner or GATuner",
         "SimulatedAnnealingOptimizer": "XGBTuner",

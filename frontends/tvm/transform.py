@@ -25,15 +25,34 @@ __getattr__ = report_absent("tvm.transform")
 
 LOWERING = ("tir.add_lower_pass", "tir.disable_vectorize")
 """The configuration options that change the lowering."""
+_LIBRARIES = "clml cmsisnn cutlass dnnl ethos-n ethos-u mrvl tensorrt verilator vitis_ai".split()
+"""Code generators of TVM that are absent, whose options have no effect."""
 CONFIG = (
     *LOWERING,
+    "cuda.kernels_output_dir",
+    "ir.enable_si_builder",
+    "relax.FuseOps.max_depth",
+    "relax.backend.use_cuda_graph",
+    "relax.fallback_device_type",
+    "relax.lift_transform_params.consume_params",
+    "relax.transform.apply_legalize_ops",
     "relay.FuseOps.link_params",
     "relay.FuseOps.max_depth",
     "relay.ToMixedPrecision.keep_orig_output_dtype",
+    "relay.backend.disable_memory_plan",
     "relay.backend.tir_converter",
     "relay.backend.use_auto_scheduler",
     "relay.backend.use_meta_schedule",
     "relay.backend.use_meta_schedule_dispatch",
+    "relay.collage.byoc_fusion_style",
+    "relay.collage.byoc_max_depth",
+    "relay.collage.tvm_max_depth",
+    "relay.fallback_device_type",
+    "relay.frontend.fill_span",
+    "relay.remove_standalone_reshapes.enable",
+    "te.keep_schedule_record",
+    "testing.immutable_module",
+    "tir.HoistExpression",
     "tir.HoistIfThenElse",
     "tir.InjectDoubleBuffer",
     "tir.InjectSoftwarePipeline",
@@ -41,24 +60,49 @@ CONFIG = (
     "tir.ReduceBranchingThroughOvercompute",
     "tir.RemoveNoOp",
     "tir.Simplify",
+    "tir.StmtSimplify",
     "tir.UnrollLoop",
+    "tir.debug_keep_trivial_loop",
     "tir.detect_global_barrier",
     "tir.disable_assert",
     "tir.disable_cse_tir",
     "tir.disable_storage_rewrite",
+    "tir.enable_buffer_level_predication",
     "tir.enable_debug",
     "tir.enable_equiv_terms_in_cse_tir",
+    "tir.enable_fast_math",
+    "tir.experimental_dma_bypass_cache",
+    "tir.instr_siblings",
     "tir.instrument_bound_checkers",
+    "tir.instrument_lwp",
+    "tir.is_entry_func",
+    "tir.ldg32",
+    "tir.lwp_disable_func_prof",
+    "tir.lwp_max_depth",
+    "tir.lwp_min_height",
     "tir.merge_static_smem",
     "tir.noalias",
     "tir.ptx_ldg32",
+    "tir.reset_start_id",
     "tir.use_async_copy",
+    "tir.usmp.algorithm",
+    "tir.usmp.custom_algorithm",
     "tir.usmp.enable",
+    "tir.usmp.use_workspace_io",
+    "tir.vtcm_capacity",
+    *(f"{landing}.ext.{name}.options" for landing in ("relax", "relay") for name in _LIBRARIES),
 )
 """The configuration options of a context. Those outside of `LOWERING` select optimizations, which Stepwell's passes
-decide by themselves; they change no result.
+decide by themselves; they change no result. The names `tirx` and `s_tir` of v0.24 and later stand for `tir`.
 """
+_LATER = ("tirx.s_tir.", "tirx.", "s_tir.")
 PHASES = 4
+
+
+def _option(key: str) -> str:
+    """The name of a configuration option until v0.23."""
+    prefix = next((each for each in _LATER if key.startswith(each)), None)
+    return key if prefix is None else f"tir.{key.removeprefix(prefix)}"
 
 
 @dataclass(frozen=True)
@@ -136,7 +180,7 @@ class PassContext:
         self.required_pass = list(required_pass or ())
         self.disabled_pass = list(disabled_pass or ())
         self.instruments = [*(instruments or ()), *([] if trace is None else [_Trace(trace)])]
-        self.config = dict(config or {})
+        self.config = {_option(key): value for key, value in (config or {}).items()}
         self.validate = validate
         for key in self.config:
             if key not in CONFIG:

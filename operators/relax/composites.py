@@ -315,10 +315,10 @@ def matmul(builder: RelayBuilder, x1: SSAValue, x2: SSAValue, out_dtype: str | N
         return builder.operators("nn.batch_matmul", x1, x2, transpose_b=False, out_dtype=dtype)
     if dtype not in ("", dtype_of_tensor(x1)):
         x1, x2 = builder.cast(x1, dtype), builder.cast(x2, dtype)
-    return builder.operators("einsum", x1, x2, equation=_product(*ranks))
+    return builder.operators("einsum", x1, x2, equation=product_equation(*ranks))
 
 
-def _product(left: int, right: int) -> str:
+def product_equation(left: int, right: int) -> str:
     """The equation of a product of matrices, with preceding dimensions in common, and of vectors."""
     if left == 0 or right == 0:
         raise TeError("matmul: an operand of rank 0, expected at least 1")

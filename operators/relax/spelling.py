@@ -12,7 +12,7 @@ from ...core.diagnostics import did_you_mean
 from ...expressions.errors import TeError
 from ..definition import OPERATORS
 from ..relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape_of
-from .composites import COMPOSITES, reshape_codes
+from .composites import COMPOSITES, product_equation, reshape_codes
 
 Values: TypeAlias = Sequence[SSAValue]
 Arguments: TypeAlias = "dict[str, Any]"
@@ -279,11 +279,21 @@ def _spell_composite(op: OperatorOp, attributes: Mapping[str, Any]) -> tuple[str
     name = op.operator.name
     if (name == "nn.matmul" and not attributes) or (name == "nn.batch_matmul" and attributes == {"transpose_b": False}):
         return "matmul", {}
+    if name == "einsum" and _is_product(op):
+        return "matmul", {}
     if name == "reshape":
         source, shape = shape_of(op.args[0]), shape_of(op.outputs[0])
         if _has_codes(source, shape, attributes["newshape"]):
             return "reshape", {"shape": shape}
     return None
+
+
+def _is_product(op: OperatorOp) -> bool:
+    """Whether the word of products of matrices builds an `einsum`."""
+    ranks = [len(shape_of(operand)) for operand in op.args]
+    if len(ranks) != 2 or 0 in ranks or ranks in ([2, 2], [3, 3]):
+        return False
+    return op.attribute_value("equation") == product_equation(*ranks)
 
 
 def _has_codes(source: Sequence[Size], shape: Sequence[Size], codes: Sequence[int]) -> bool:

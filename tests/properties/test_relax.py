@@ -31,6 +31,7 @@ PASSES = [
     "relax-inline-dataflow,relax-outline-graphs,relax-plan-memory",
     "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir,relax-allocate-results",
     "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir,relax-reuse-operands",
+    "relax-legalize-operators,convert-relay-to-te,convert-te-to-tir,relax-fuse-kernels",
     "relay-fold-constants",
     "relay-eliminate-dead-code",
     "cse",

@@ -685,6 +685,47 @@ relay.func @main("x" %x: tensor<8x32xui8>, "v" %v: tensor<40x32xi8>) {
         ],
     ),
     (
+        "relax-fuse-kernels",
+        """\
+tir.func @f("A" %A: !tir.handle, "B" %B: !tir.handle) {
+  %n = tir.symbol "n" : i32
+  %a = tir.match_buffer "A" %A dims [%n] : !tir.handle -> memref<?xf32>
+  %b = tir.match_buffer "B" %B dims [%n] : !tir.handle -> memref<?xf32>
+  tir.for serial "i" %i : i32 in [0 +: %n] {
+    tir.block "B" (spatial "v" %v : i32 in [0 +: %n] = %i) {
+      %0 = tir.load %a[%v] : memref<?xf32>
+      tir.store %0, %b[%v] : memref<?xf32>
+    }
+  }
+}
+tir.func @g("A" %A: !tir.handle, "B" %B: !tir.handle) {
+  %n = tir.symbol "n" : i64
+  %a = tir.match_buffer "A" %A dims [%n : i64] : !tir.handle -> memref<?xf32>
+  %b = tir.match_buffer "B" %B dims [%n : i64] : !tir.handle -> memref<?xf32>
+  tir.for serial "i" %i : i64 in [0 +: %n] {
+    tir.block "B" (spatial "v" %v : i64 in [0 +: %n] = %i) {
+      %0 = tir.load %a[%v : i64] : memref<?xf32>
+      tir.store %0, %b[%v : i64] : memref<?xf32>
+    }
+  }
+}
+relax.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">> {
+  %0 = relax.call_tir @f(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %1 = relax.call_tir @f(%0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  relax.return %1 : tensor<?xf32, #relay.sizes<"n">>
+}
+relax.func @other("x" %x: tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">> {
+  %0 = relax.call_tir @f(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  %1 = relax.call_tir @g(%0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+  relax.return %1 : tensor<?xf32, #relay.sizes<"n">>
+}
+""",
+        [
+            "25:3: applied: fused_f_f computes 2 results",
+            "30:3: missed: size n is of type i32 and of type i64",
+        ],
+    ),
+    (
         "relax-reuse-operands",
         """\
 tir.func @f("A" %A: memref<4xf32>, "B" %B: memref<4xf32>) {

@@ -12,11 +12,12 @@ from xdsl.passes import ModulePass
 
 from ...core.xdsl_compat import set_name_hint
 from ...operators.relax import CallTirOp, FuncOp, TupleGetOp
+from ...operators.relax.spelling import spell
 from ...operators.relax.types import tuple_type
 from ...operators.relay import CallOp, OperatorOp
 from ..relay.fuse_operators import operator_groups
 from ..relay.graphs import erase
-from ..relay.outline import Outliner, erase_unused_scalars, operator_names
+from ..relay.outline import Outliner, erase_unused_scalars
 from .functions import insert_before, relax_functions
 
 
@@ -58,11 +59,15 @@ class RelaxLegalizeOperatorsPass(ModulePass):
             for block in _blocks(func):
                 _erase_unused(block)
                 for group in self._groups([node for node in block.ops if isinstance(node, OperatorOp)]):
-                    prefix = "fused_" if self.fuse else ""
-                    outliner.outline(group, func, f"{prefix}{operator_names(group)}", primitive=True)
+                    outliner.outline(group, func, self._name(group), primitive=True)
                 for call in [each for each in block.ops if isinstance(each, CallOp)]:
                     _call_kernel(call)
             erase_unused_scalars(func)
+
+    def _name(self, group: Sequence[OperatorOp]) -> str:
+        """The name of the kernel of a group, of the names of its operators without modules: `fused_matmul_relu`."""
+        names = ["matmul" if spell(node)[0] == "matmul" else node.operator.name.rpartition(".")[2] for node in group]
+        return "_".join(["fused"] * self.fuse + names)
 
     def _groups(self, nodes: Sequence[OperatorOp]) -> list[list[OperatorOp]]:
         return operator_groups(nodes) if self.fuse else [[node] for node in nodes]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -84,10 +84,17 @@ def operator_groups(
 
     level: as of `RelayFuseOperatorsPass`.  remarks: receive the operators that are not in the group of a reader.
     """
-    groups = _Groups(nodes, level)
+    groups = _Groups(nodes, level, {node: node.operator.pattern for node in nodes})
     if remarks is not None and remarks.are_collected:
         groups.remark_obstacles(remarks)
-    return groups.all()
+    return [[node for node in group if isinstance(node, OperatorOp)] for group in groups.all()]
+
+
+def fusion_groups(patterns: Mapping[Operation, Pattern]) -> list[list[Operation]]:
+    """The groups of ops of a block that are to be one kernel each, as of `operator_groups`.
+
+    patterns: of the ops, in the order of the block."""
+    return _Groups(list(patterns), 2, patterns).all()
 
 
 @dataclass(frozen=True)
@@ -111,14 +118,15 @@ _LIMITS = {
 
 
 class _Groups:
-    """A partition of the operators of a block into groups (a union-find structure)."""
+    """A partition of the operators of a block into groups (a union-find structure). own: their patterns."""
 
-    def __init__(self, nodes: Sequence[OperatorOp], level: int):
+    def __init__(self, nodes: Sequence[Operation], level: int, own: Mapping[Operation, Pattern]):
         self.nodes = nodes
         self.level = level
+        self.own = own
         self.order = {node: n for n, node in enumerate(nodes)}
         self.root: dict[Operation, Operation] = {node: node for node in nodes}
-        self.pattern: dict[Operation, Pattern] = {node: node.operator.pattern for node in nodes}
+        self.pattern: dict[Operation, Pattern] = dict(own)
         self.users = {node: _users(node) for node in nodes}
         self.depth: dict[Operation | None, int] = {None: 0}
         self.above: dict[Operation, tuple[Operation | None, Pattern]] = {}
@@ -128,9 +136,9 @@ class _Groups:
             for node in nodes:
                 self._fuse(node, phase)
 
-    def all(self) -> list[list[OperatorOp]]:
+    def all(self) -> list[list[Operation]]:
         """The groups, each in the order of the block, in the order of their last operators."""
-        groups: dict[Operation, list[OperatorOp]] = {}
+        groups: dict[Operation, list[Operation]] = {}
         for node in self.nodes:
             groups.setdefault(self._find(node), []).append(node)
         return sorted(groups.values(), key=lambda group: self.order[group[-1]])
@@ -145,11 +153,11 @@ class _Groups:
 
     # Dominators
 
-    def _dominate(self, node: OperatorOp) -> None:
+    def _dominate(self, node: Operation) -> None:
         """Records the immediate post-dominator of an operator, and the most general pattern on the paths to it."""
         users, top, pattern = self.users[node], None, Pattern.OPAQUE
         if users and all(user in self.order for user in users):
-            pattern = max(_edge(node, user) for user in users)
+            pattern = max(self._edge(node, user) for user in users)
             top = users[0]
             for user in users[1:]:
                 top, pattern = self._meet(top, user, pattern)
@@ -165,21 +173,27 @@ class _Groups:
             pattern = max(pattern, step)
         return a, pattern
 
+    def _edge(self, node: Operation, user: Operation) -> Pattern:
+        """The pattern by which `user` reads an operator: elementwise for a broadcasting user if the types are equal."""
+        pattern = self.own[user]
+        same = any(result.type == user.results[0].type for result in node.results if result in user.operands)
+        return Pattern.ELEMWISE if pattern == Pattern.BROADCAST and same else pattern
+
     # Fusion
 
-    def _fuse(self, node: OperatorOp, phase: int) -> None:
+    def _fuse(self, node: Operation, phase: int) -> None:
         sink, _ = self.above[node]
-        own = node.operator.pattern
+        own = self.own[node]
         is_due = phase == (own == Pattern.INJECTIVE) or own <= Pattern.BROADCAST
         if is_due and sink is not None and self._find(sink) is not self._find(node):
             nodes = self._between(node, sink)
             if self._obstacle(node, sink, nodes) is None:
                 self._join(nodes, sink)
 
-    def _obstacle(self, node: OperatorOp, sink: Operation, nodes: Iterable[Operation]) -> str | None:
+    def _obstacle(self, node: Operation, sink: Operation, nodes: Iterable[Operation]) -> str | None:
         """The reason for which an operator and all operators on the paths to `sink` are no group with `sink`; None if
         they may be. A reason remains when other operators are fused. nodes: the operator and those on the paths."""
-        own, (_, edge) = node.operator.pattern, self.above[node]
+        own, (_, edge) = self.own[node], self.above[node]
         limits = _LIMITS.get(own)
         if limits is None:
             return f"its pattern is {_name(own)}"
@@ -204,9 +218,11 @@ class _Groups:
             if apart:
                 names = ", ".join(dict.fromkeys(map(_operator_name, apart)))
                 reason = self._reason(node)
-                remarks.missed(node, lambda n=names, r=reason, x=node: f"{x.operator.name} is not fused with {n}: {r}")
+                remarks.missed(
+                    node, lambda n=names, r=reason, x=node: f"{_operator_name(x)} is not fused with {n}: {r}"
+                )
 
-    def _reason(self, node: OperatorOp) -> str:
+    def _reason(self, node: Operation) -> str:
         """The reason for which an operator is not in the group of its readers."""
         sink, _ = self.above[node]
         if self.level == 0:
@@ -216,7 +232,7 @@ class _Groups:
             if outside:
                 return f"its result leaves the operators of the block, by {outside[0].name}"
             return "its readers have no common reader that all paths reach"
-        if self.level == 1 and node.operator.pattern == Pattern.INJECTIVE:
+        if self.level == 1 and self.own[node] == Pattern.INJECTIVE:
             return "level 1 fuses no injective operator with its readers"
         reason = self._obstacle(node, sink, self._between(node, sink))
         assert reason is not None, "a reason remains when other operators are fused"
@@ -250,8 +266,7 @@ def _name(pattern: Pattern) -> str:
 
 
 def _operator_name(node: Operation) -> str:
-    assert isinstance(node, OperatorOp)
-    return node.operator.name
+    return node.operator.name if isinstance(node, OperatorOp) else node.name
 
 
 def _users(node: Operation) -> list[Operation]:
@@ -265,11 +280,3 @@ def _users(node: Operation) -> list[Operation]:
             assert user is not None
             users[user] = None
     return list(users)
-
-
-def _edge(node: OperatorOp, user: Operation) -> Pattern:
-    """The pattern by which `user` reads an operator: elementwise for a broadcasting user if the types are equal."""
-    assert isinstance(user, OperatorOp)
-    pattern = user.operator.pattern
-    same = any(result.type == user.outputs[0].type for result in node.results if result in user.operands)
-    return Pattern.ELEMWISE if pattern == Pattern.BROADCAST and same else pattern

@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ....backends.devices.timing import BenchmarkResult, Repetition, host_clock
+from ....backends.devices.timing import BenchmarkResult, Clock, Repetition, host_clock
 from ....backends.graph import GraphExecutor
 from ....core.dtypes import numpy_dtype
-from ....core.errors import OptionError
+from ....core.errors import ArgumentError, OptionError
 from ..nd import Device, NDArray, array
 from ..params import load_param_dict
+
+FUNCTIONS = (
+    "get_input", "get_input_index", "get_num_inputs", "get_num_outputs", "get_output", "load_params", "run",
+    "set_input", "set_input_zero_copy",
+)  # fmt: skip
+"""The names of TVM's functions of a graph executor, which are methods of `GraphModule`."""
 
 
 class GraphModule:
@@ -27,11 +33,32 @@ class GraphModule:
     def __init__(self, executor: GraphExecutor | Callable[..., Any]):
         source = executor if isinstance(executor, GraphExecutor | GraphModule) else executor()
         self._executor: GraphExecutor = source._executor if isinstance(source, GraphModule) else source
+        self._linked: dict[str, NDArray] = {}
+
+    def __getitem__(self, key: int | str) -> Any:
+        """A function of TVM's module by its name, `module["run"]`, one of `FUNCTIONS`; an output by its index.
+        ArgumentError for another name."""
+        if isinstance(key, int):
+            return self.get_output(key)
+        if key not in FUNCTIONS:
+            raise ArgumentError(f"function {key!r} of a graph executor, expected one of {', '.join(FUNCTIONS)}")
+        return getattr(self, key)
+
+    def set_input_zero_copy(self, key: str | int, value: NDArray) -> None:
+        """Makes an array the input of all runs from now on: each run copies its elements, where TVM reads them in
+        place. ArgumentError as of `set_input`."""
+        self.set_input(key, value)
+        self._linked[self._executor.executable.input(key).name] = value
 
     @property
     def module(self) -> GraphModule:
         """This module, as TVM's name for the owner of `time_evaluator`."""
         return self
+
+    @property
+    def clock(self) -> Clock:
+        """The clock for `run`: the host's, or the device's."""
+        return self._executor.clock
 
     def set_input(self, key: str | int | None = None, value: Any = None, **params: Any) -> None:
         """Sets inputs, or constants, by name or index. An array of numpy and a number are converted to the data type
@@ -61,7 +88,8 @@ class GraphModule:
 
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the given inputs."""
-        self.set_input(**input_dict)
+        for name, value in {**self._linked, **input_dict}.items():
+            self.set_input(name, value)
         self._complete_inputs()
         self._executor.run()
 

@@ -170,9 +170,14 @@ class OperatorModule:
         """A function that measures `func_name` on given arguments. dev, ctx: ignored; the arguments determine the
         device.
         """
+<<<<<<< HEAD
         is_own = func_name in self._program.functions or func_name in self._symbols
         is_entry = not is_own and self._entry is not None and func_name == self.entry_name
         function = self.entry_func if is_entry else self.get_function(func_name)
+=======
+        is_entry = func_name not in self._program.functions and func_name not in self._symbols
+        function = self.entry_func if is_entry and func_name == self.entry_name else self.get_function(func_name)
+>>>>>>> progs
         return function.time_evaluator(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
             cache_flush_bytes,
@@ -466,7 +471,7 @@ def build(
     inputs: the functions of `relax` of a module are left out, as in TVM (`compile` compiles them).  args, name, binds:
     as of `lower`; for a module the target may be passed as args.  target: `llvm` for this machine, `c` for this machine
     with C as the source, `cuda` for a GPU, `opencl` for the source of kernels alone; by default the current target.
-    target_host: the target of the host's code, `llvm`.  runtime: `Runtime("cpp")`, TVM's default.
+    target_host: the target of the host's code, `llvm`.  runtime: `Runtime("cpp")`, TVM's default; for `c` also "crt".
 
     Intrinsics with rules for the target (`tvm.ir.register_intrin_lowering`) are replaced first. The program is compiled
     as `lower` shows it; where the context adds no passes to the lowering, functions without a schedule get default
@@ -475,9 +480,10 @@ def build(
     """
     if (args is not None and not isinstance(args, Sequence)) or isinstance(args, str):
         args, target = None, args  # pyright: ignore[reportAssignmentType]
-    if getattr(runtime, "name", runtime) not in (None, "cpp"):
-        raise UnsupportedError(f"build: runtime {getattr(runtime, 'name', runtime)!r}, expected None or 'cpp'")
     chosen = target_of(target, target_host)
+    name_of_runtime = getattr(runtime, "name", runtime)
+    if name_of_runtime not in (None, "cpp") and (name_of_runtime, chosen.kind.name) != ("crt", "c"):
+        raise UnsupportedError(f"build: runtime {name_of_runtime!r}, expected None, 'cpp', or 'crt' for the target 'c'")
     if isinstance(inputs, Module) and any(isinstance(func, RelaxFuncOp) for func in inputs.function_ops.values()):
         inputs = _without_programs(inputs)
     if isinstance(inputs, IRModule) and inputs.source is not None and name is None:

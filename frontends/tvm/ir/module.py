@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, ValuesView
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -519,6 +519,18 @@ class IRModule(Module):
         return list(self.functions.items())
 
 
+class FunctionValues(ValuesView[Any]):
+    """The functions of a module, which are an iterator as well: `next(mod.functions.values())`."""
+
+    def __init__(self, functions: FunctionMap):
+        super().__init__(functions)
+        self._rest = iter([*functions])
+        self._functions = functions
+
+    def __next__(self) -> Any:
+        return self._functions[next(self._rest)]
+
+
 class FunctionMap(Mapping[GlobalVar, Any]):
     """The functions of a module by `GlobalVar`; a lookup may give the name, too."""
 
@@ -533,6 +545,9 @@ class FunctionMap(Mapping[GlobalVar, Any]):
 
     def __len__(self) -> int:
         return len(list(self._mod))
+
+    def values(self) -> FunctionValues:
+        return FunctionValues(self)
 
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str | GlobalVar) and _name(name) in self._mod

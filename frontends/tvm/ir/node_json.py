@@ -17,6 +17,7 @@ from ....core.errors import ArgumentError, StepwellError
 from ....expressions.expr import FloatImm, IntImm, SizeVar, StringImm
 from ....expressions.expr import Var as PrimVar
 from ....operators import Operator, operator_of
+from ...mlir import parse_mlir
 from ...relay.expr import (
     Call,
     Constant,
@@ -44,7 +45,7 @@ from ...relay.types import (
     TypeVar,
 )
 from ..params import array_bytes, read_array_bytes
-from .module import IRModule
+from .module import IRModule, PrimFunc
 from .span import Span
 
 VERSION = "0.16.0"
@@ -98,8 +99,9 @@ _OLD = {
 
 
 def save_json(node: Any) -> str:
-    """The text of an expression, a type, a place in a text, or a list, a dictionary, a text or a number.
-    ArgumentError for other objects."""
+    """The text of a module, a function, an expression, a type, a place in a text, or a list, a dictionary, a text or a
+    number. ArgumentError for other objects. Functions on buffers and of relax are texts of their own, which TVM does
+    not read."""
     writer = _Writer()
     root = writer.position(node)
     data = {"root": root, "nodes": writer.nodes, "b64ndarrays": writer.arrays, "attrs": {"tvm_version": VERSION}}
@@ -148,6 +150,10 @@ class _Writer:
             case Call():
                 parts = {"op": node.op, "args": node.args, "attrs": dict(node.attrs)}
                 return _entry("relay.Call", **{name: self.position(value) for name, value in parts.items()})
+            case PrimFunc():
+                return _entry("tir.PrimFunc", script=self.position(str(node.op)))
+            case IRModule():
+                return self.module(node)
             case Operator():
                 return {"type_key": "Op", "repr_str": node.name}
             case str() | StringImm():
@@ -166,6 +172,14 @@ class _Writer:
             case _:
                 return self.by_form(node)
 
+    def module(self, mod: IRModule) -> dict[str, Any]:
+        """The entry of a module: its graphs, or the text of a module with other functions, and its constants."""
+        if all(isinstance(mod[name], Function) for name in mod):
+            functions = {GlobalVar(name): mod[name] for name in mod}
+            return _entry("IRModule", functions=self.position(functions))
+        constants = self.position({name: Constant(value) for name, value in mod.constants.items()})
+        return _entry("IRModule", text=self.position(str(mod.op)), constants=constants)
+
     def by_form(self, node: Any) -> dict[str, Any]:
         """The entry of a node whose attributes are in `_FORMS`."""
         for key, form in _FORMS.items():
@@ -173,7 +187,7 @@ class _Writer:
                 nodes = {name: self.position(getattr(node, name)) for name in form.nodes.split()}
                 plain = {name.strip("#"): _plain(getattr(node, name.strip("#"))) for name in form.plain.split()}
                 return _entry(key, **nodes, **plain)
-        raise ArgumentError(f"save_json of {type(node).__name__}, expected an expression or a type")
+        raise ArgumentError(f"save_json of {type(node).__name__}, expected a module, an expression or a type")
 
 
 def _plain(value: Any) -> Any:
@@ -214,11 +228,25 @@ class _Reader:
             "Array": lambda: [self.node(each) for each in entry.get("data", ())],
             "Map": lambda: self.map(entry),
             "StrMap": lambda: self.map(entry),
-            "IRModule": lambda: IRModule(self.node(int(attributes["functions"])) or {}),
+            "IRModule": lambda: self.module(attributes),
+            "tir.PrimFunc": lambda: self.prim_func(attributes),
         }
         if key not in readers:
             raise ArgumentError(f"load_json: a node of type {key}, expected an expression or a type of graphs")
         return readers[key]()
+
+    def module(self, attributes: Mapping[str, str]) -> IRModule:
+        """A module of graphs, or of a text."""
+        if "text" not in attributes:
+            return IRModule(self.node(int(attributes["functions"])) or {})
+        constants = {name: each.array for name, each in self.node(int(attributes["constants"])).items()}
+        return IRModule(parse_mlir(self.node(int(attributes["text"]))).op, constants)
+
+    def prim_func(self, attributes: Mapping[str, str]) -> PrimFunc:
+        """A function on buffers. ArgumentError for one of TVM, which is a list of its statements."""
+        if "script" not in attributes:
+            raise ArgumentError("load_json: a function on buffers as TVM saves it, expected one of save_json here")
+        return PrimFunc(parse_mlir(self.node(int(attributes["script"]))).op)
 
     def call(self, attributes: Mapping[str, str]) -> Call:
         """A call. Its operator checks its attributes."""

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from ....core.errors import UnsupportedError
 from ....core.xdsl_compat import set_name_hint
+from ....module import Module
 from ....operators import relax
 from .expr import DataflowVar, Expr, Scriptable, Var
 from .struct_info import StructInfo
@@ -31,9 +33,11 @@ class Binding(Scriptable):
 
 
 class VarBinding(Binding):
-    """`var = value`."""
+    """`var = value`. UnsupportedError for a function as the value."""
 
     def __init__(self, var: Var, value: Expr):
+        if isinstance(value, Module):
+            raise UnsupportedError(f"{var.name_hint}: a function in a function, expected `@R.function` in TVMScript")
         self.var = var
         self.value = value
         var.bound_value = value

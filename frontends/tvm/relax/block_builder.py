@@ -54,6 +54,17 @@ class _OpenBlock:
         return DataflowBlock(self.bindings, self.outputs) if self.is_dataflow else BindingBlock(self.bindings)
 
 
+def _publish(scope: _Scope, expr: Expr) -> None:
+    """Makes the variables of dataflow regions that the result of a function reads outputs of their regions."""
+    if isinstance(expr, Var) and expr not in scope.visible:
+        for block in scope.blocks:
+            if isinstance(block, DataflowBlock) and any(each.var is expr for each in block.bindings):
+                block.outputs.append(expr)
+                scope.visible.add(expr)
+    for child in expr.children:
+        _publish(scope, child)
+
+
 class BlockBuilder:
     """Builds the functions of a module: within `function`, each `emit` binds the value of an expression to a variable.
 
@@ -248,7 +259,7 @@ class BlockBuilder:
 
     def emit_func_output(self, output: Expr | Sequence[Any], params: Sequence[Var] | Var | None = None) -> GlobalVar:
         """Ends the function, which returns a value. params: the parameters of the function, if `function` has none.
-        ArgumentError in a dataflow region."""
+        A value of a dataflow region becomes an output of the region. ArgumentError in a dataflow region."""
         scope = self._require("emit_func_output")
         if self._open[-1].is_dataflow:
             raise ArgumentError("emit_func_output: in a dataflow region, expected it after the region")
@@ -259,6 +270,7 @@ class BlockBuilder:
             require_known(expr, visible | set(scope.params))
         scope.blocks.append(self._open[-1].finish())
         result = as_expr(output)
+        _publish(scope, result)
         self._check("emit_func_output", result)
         scope.result = result
         return GlobalVar(scope.name)

@@ -8,13 +8,13 @@ from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from xdsl.dialects.builtin import TupleType
+from xdsl.dialects.builtin import ArrayAttr, NoneAttr, TupleType, UnitAttr
 from xdsl.ir import Attribute
 
 from ....backends.devices.device import Device
 from ....expressions.expr import PrimExpr
 from ....expressions.sizes import size_text
-from ....operators.relax import ObjectType, PrimType, ShapeType
+from ....operators.relax import CallableType, ObjectType, PrimType, ShapeType
 from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
 from ....operators.relay import Size
 from ...tvmscript.values import RelaxType
@@ -164,6 +164,15 @@ class TupleStructInfo(StructInfo):
         return [struct_info_of(type) for type in self.type.types.data]
 
 
+class FuncStructInfo(StructInfo):
+    """A function."""
+
+    def __init__(self, params: Sequence[StructInfo], ret: StructInfo, purity: bool = True):
+        """params, ret: the types of the parameters and of the result.  purity: whether calls have no side effects."""
+        inputs = ArrayAttr([each.type for each in params])
+        super().__init__(CallableType(inputs, ret.type, NoneAttr() if purity else UnitAttr()))
+
+
 class ObjectStructInfo(StructInfo):
     """Any value."""
 
@@ -177,6 +186,6 @@ def output_type(info: StructInfo | Sequence[StructInfo]) -> Attribute:
 
 
 __all__ = [
-    "DynTensorType", "ObjectStructInfo", "PrimStructInfo", "ShapeStructInfo", "StructInfo", "TensorStructInfo",
-    "TupleStructInfo", "struct_info_of",
+    "DynTensorType", "FuncStructInfo", "ObjectStructInfo", "PrimStructInfo", "ShapeStructInfo", "StructInfo",
+    "TensorStructInfo", "TupleStructInfo", "struct_info_of",
 ]  # fmt: skip

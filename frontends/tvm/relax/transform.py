@@ -15,6 +15,7 @@ from ....operators.relax import FuncOp
 from ....operators.relax.devices import replace_device
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relax.allocate_results import RelaxAllocateResultsPass
+from ....transforms.relax.fuse_kernels import RelaxFuseKernelsPass
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
 from ....transforms.relax.lift_parameters import RelaxLiftParametersPass
@@ -34,6 +35,7 @@ from .backend.pattern_registry import FusionPattern as FusionPattern
 from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
+from .block_names import name_blocks
 from .conversions import layout_rules, precision_rules
 from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
@@ -113,7 +115,7 @@ Legalization = Callable[[BlockBuilder, Call], Any]
 def LegalizeOps(
     customize_legalize_map: Mapping[str, Legalization] | None = None, enable_warning: bool = False
 ) -> FunctionalPass:
-    """Replaces operators by calls of functions of `tir`.
+    """Replaces operators by calls of functions of `tir`, whose blocks have TVM's names (`matmul`, `compute`).
 
     customize_legalize_map: functions by names of operators, for calls that become something else first: `relax.add`.
     They precede those that `tvm.ir.register_op_attr("relax.add", "FLegalize")` has registered.  enable_warning:
@@ -121,7 +123,7 @@ def LegalizeOps(
     """
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
-        return run_pipeline(replace_calls(mod, customize_legalize_map or {}), _legalization())
+        return name_blocks(run_pipeline(replace_calls(mod, customize_legalize_map or {}), _legalization()))
 
     return FunctionalPass(run, PassInfo(0, "LegalizeOps"))
 
@@ -201,14 +203,19 @@ def LiftTransformParams(shared_transform: bool = False) -> FunctionalPass:
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
-    """Moves operators that are to be one kernel to functions of their own, which `FuseTIR` lowers. Operators that
-    `LegalizeOps` has replaced stay kernels of their own. fuse_opt_level: ignored, as there is one way of fusion."""
-    return _pass("FuseOps", lambda: [RelaxLegalizeOperatorsPass(fuse=True)])
+    """Moves operators that are to be one kernel to functions of their own, which `FuseTIR` lowers, and replaces calls
+    of kernels, as `LegalizeOps` leaves them, by calls of one kernel. fuse_opt_level: ignored, as there is one way of
+    fusion."""
+    return _pass("FuseOps", lambda: [RelaxLegalizeOperatorsPass(fuse=True), RelaxFuseKernelsPass()])
 
 
 def FuseTIR() -> FunctionalPass:
     """Replaces functions of several operators by one function of `tir` each."""
-    return _pass("FuseTIR", lambda: [ConvertRelayToTePass(), ConvertTeToTirPass()])
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        return name_blocks(run_pipeline(mod, [ConvertRelayToTePass(), ConvertTeToTirPass()]))
+
+    return FunctionalPass(run, PassInfo(0, "FuseTIR"))
 
 
 def FoldConstant() -> FunctionalPass:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ from ...relay import Function, const, module
 from ...relay.functor import bind
 from ...relay.parameters import bind_parameters
 from ..contrib.graph_executor import GraphModule
+from ..devices import device
 from ..driver.build_module import C_FORMATS, NATIVE_FORMATS, DeviceModule, check_c_format, save_source, source_of
 from ..exporting import overwrite
 from ..former_names import former_names
@@ -28,6 +30,15 @@ from ..target.target import target_of
 from ..transform import PassContext
 from .executors import Executor, Runtime
 from .inlining import inline_functions, names_with
+
+
+def device_among(devices: Sequence[Device], kind: str) -> Device | None:
+    """The device of a graph that is compiled for a kind of devices: the only one, or the only one of the kind among
+    several; None for none. ArgumentError for others."""
+    own = [each for each in devices if each.kind == kind] if len(devices) > 1 else devices
+    if len(own) > 1 or (devices and not own):
+        raise ArgumentError(f"devices {', '.join(map(str, devices))}, expected one: a graph runs on one device")
+    return own[0] if own else None
 
 
 class GraphExecutorFactoryModule:
@@ -48,13 +59,12 @@ class GraphExecutorFactoryModule:
         return self.executable.program[name]
 
     def _executor(self, *devices: Device | Sequence[Device] | None) -> GraphModule:
-        """An executor of the graph on a device. ArgumentError for several devices, or a device of another kind."""
+        """An executor of the graph on a device. Of devices of several kinds it is that of the target's.
+        ArgumentError for several devices of one kind, or a device of another kind."""
         flat: list[Device] = []
         for each in devices:
             flat += [each] if isinstance(each, Device) else each or []
-        if len(flat) > 1:
-            raise ArgumentError(f"devices {', '.join(map(str, flat))}, expected one: a graph runs on one device")
-        return GraphModule(GraphExecutor(self.executable, flat[0] if flat else None))
+        return GraphModule(GraphExecutor(self.executable, device_among(flat, self.executable.program.device_kind)))
 
     def _debug_executor(self, name: str, *devices: Device | Sequence[Device] | None) -> GraphModule:
         """An executor of the graph, kernel by kernel. OptionError for another name; other errors as of `_executor`."""
@@ -132,6 +142,11 @@ class CGraphModule(GraphExecutorFactoryModule):
         super().__init__(executable)
         self._graph, self._opt_level = graph, opt_level
 
+    @property
+    def workspace_bytes(self) -> int:
+        """The bytes of the memory that the tensors of the graph share."""
+        return self.executable.workspace
+
     def get_source(self, fmt: str = "") -> str:
         """The graph as C: a function for each kernel, and a function that calls them with the workspace. OptionError
         for a format other than "c" and "cc"."""
@@ -157,15 +172,35 @@ def build(
     target: `llvm` by default, `c` for the same with C as the source, `cuda` for a GPU;
     with `llvm -libs=cblas` libraries compute the operators that they
     support. target_host, mod_name, executor: ignored. The `opt_level` of the context controls rewriting and fusion.
-    Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt".
+    Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt" with another target
+    than `c`, whose source needs none.
     """
-    if runtime is not None and runtime.name == "crt":
-        raise UnsupportedError("runtime 'crt', expected 'cpp': programs run on this machine")
     graph = bind_graph(ir_mod, params)
     level = PassContext.current().opt_level
-    chosen = target_of(target)
+    chosen = target_of(_target_of_one_device(target))
+    if runtime is not None and runtime.name == "crt" and chosen.kind.name != "c":
+        raise UnsupportedError("runtime 'crt', expected 'cpp', or the target 'c': programs run on this machine")
     executable = build_graph(graph, target=chosen.compiled, opt_level=level)
     return CGraphModule(executable, graph, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
+
+
+def _target_of_one_device(target: Any) -> Any:
+    """The target of the device `relay.fallback_device_type` of the context, by default the processor, for a dictionary
+    of the targets of several devices; other targets are themselves. Warns that a graph runs on one device."""
+    if not isinstance(target, Mapping) or "kind" in target or len(target) < 2:
+        return target
+    kind = PassContext.current().config.get("relay.fallback_device_type", 1)
+    by_kind: dict[int, Any] = {_device_type(key): value for key, value in target.items()}  # pyright: ignore
+    chosen = by_kind.get(kind, next(iter(by_kind.values())))
+    warnings.warn(f"the graph runs on one device, with the target {chosen}", UserWarning, stacklevel=3)
+    return chosen
+
+
+def _device_type(key: Any) -> int:
+    """The number of a kind of devices in DLPack: of a number, a constant, a device, or the name of one."""
+    if isinstance(key, Device | str):
+        return (device(key) if isinstance(key, str) else key).device_type
+    return int(getattr(key, "value", key))
 
 
 def optimize(

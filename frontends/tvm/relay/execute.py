@@ -36,9 +36,20 @@ class Executor:
         self._target = target
         self._params = params
 
-    def evaluate(self, expr: Expr | None = None, binds: Mapping[Any, Any] | None = None) -> Any:
-        """A Python function that runs `expr`, by default `main` of the module; the value of `expr` if it is not a
-        function.
+    @property
+    def executable(self) -> Any:
+        """The module compiled for the virtual machine. OptionError for an executor of another kind or without a
+        module."""
+        # lazy: most programs evaluate functions
+        from .vm import compile
+
+        if self._kind != "vm" or self._mod is None:
+            raise OptionError(f"executable of an executor {self._kind!r}, expected 'vm' with a module")
+        return compile(self._mod, self._target, params=self._params)
+
+    def evaluate(self, expr: Expr | Module | None = None, binds: Mapping[Any, Any] | None = None) -> Any:
+        """A Python function that runs `expr`, by default `main` of the module; `main` of a module; the value of
+        `expr` if it is not a function.
 
         binds: arrays for parameters, by name or variable. Errors as raised by `relay.build`.
         """
@@ -48,8 +59,10 @@ class Executor:
             for key, value in (binds or {}).items()
             if isinstance(key, Var)
         }
-        expr = bind(expr, variables) if expr is not None and variables else expr
         bound = {**(self._params or {}), **by_name}
+        if isinstance(expr, Module):
+            return self._function(expr, bound)
+        expr = bind(expr, variables) if expr is not None and variables else expr
         if expr is None:
             if self._mod is None:
                 raise OptionError("evaluate without an expression, of an executor without a module")

@@ -78,7 +78,6 @@ class Executor(_Choice):
 
 
 class Runtime(_Choice):
-    """The runtime of a graph: "cpp". "crt", for microcontrollers, may be named but not built for: programs run on this
-    machine."""
+    """The runtime of a graph: "cpp". "crt", for microcontrollers, is that of the target `c` alone."""
 
     KNOWN = {"cpp": {"system-lib": INTEGER}, "crt": {"system-lib": INTEGER}}

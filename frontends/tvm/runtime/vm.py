@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ....backends.devices.timing import BenchmarkResult
+from ....backends.devices.timing import BenchmarkResult, Repetition, host_clock
 from ....backends.graph import GraphExecutor
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ..absent import report_absent
 from ..containers import ADT, leaves_of
 from ..contrib.graph_executor import GraphModule
 from ..nd import Device, NDArray
-from ..relay.building import GraphExecutorFactoryModule
+from ..relay.building import GraphExecutorFactoryModule, device_among
 from ..relay.interpreter import Interpreter, ProgramLibrary
 
 __getattr__ = report_absent("tvm.runtime.vm")
@@ -31,6 +31,21 @@ class Executable:
     @property
     def mod(self) -> GraphExecutorFactoryModule | ProgramLibrary:
         return self.lib
+
+    @property
+    def bytecode(self) -> str:
+        """The calls in their order, one a line, in place of TVM's instructions: `relu(x) -> y`."""
+        if isinstance(self.lib, ProgramLibrary):
+            return "\n".join(f"{name}: interpreted" for name in self.lib.functions)
+        return "\n".join(str(call) for call in self.lib.executable.calls)
+
+    @property
+    def stats(self) -> str:
+        """The number of functions and of constants, and the calls."""
+        if isinstance(self.lib, ProgramLibrary):
+            return f"{len(self.lib.functions)} interpreted functions"
+        constants = len(self.lib.executable.constants)
+        return f"function main, {constants} constants, calls:\n{self.bytecode}"
 
     def save(self) -> tuple[bytearray, GraphExecutorFactoryModule | ProgramLibrary]:
         """The graph as bytes of JSON, and the library, for `load_exec`."""
@@ -70,9 +85,8 @@ class VirtualMachine:
         self._executable = exe if isinstance(exe, Executable) else Executable(exe)
         lib = self._executable.lib
         devices = [device] if isinstance(device, Device) else list(device or [])
-        if len(devices) > 1:
-            raise ArgumentError(f"devices {', '.join(map(str, devices))}, expected one: a graph runs on one device")
-        chosen = devices[0] if devices else None
+        kind = lib.executable.program.device_kind if isinstance(lib, GraphExecutorFactoryModule) else "cpu"
+        chosen = device_among(devices, kind)
         self._interpreter = None
         self._arguments: dict[str, dict[str, Any]] = {}
         self._outputs: list[NDArray] = []
@@ -152,6 +166,30 @@ class VirtualMachine:
         """The position of a parameter, -1 if no parameter has the name."""
         parameters = self._executable.get_function_params(func_name)
         return parameters.index(input_name) if input_name in parameters else -1
+
+    @property
+    def module(self) -> VirtualMachine:
+        """This machine, as TVM's name for the owner of `time_evaluator`."""
+        return self
+
+    def time_evaluator(
+        self, func_name: str, dev: Device | None = None, number: int = 10, repeat: int = 1,
+        min_repeat_ms: float = 0, limit_zero_time_iterations: int = 100, cooldown_interval_ms: float = 0,
+        repeats_to_cooldown: int = 1, cache_flush_bytes: int = 0,
+    ) -> Callable[..., BenchmarkResult]:  # fmt: skip
+        """A function of the name of a function and its arguments, by default those of `set_input`, that measures the
+        function. func_name: `invoke`, `invoke_stateful`, or the name of the function itself.  dev: ignored. Numbers
+        are those of `GraphModule.time_evaluator`."""
+        numbers = (limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown, cache_flush_bytes)
+        repetition = Repetition(number, repeat, min_repeat_ms, *numbers)
+        names = [func_name] if func_name not in ("invoke", "invoke_stateful") else []
+
+        def evaluate(*args: Any) -> BenchmarkResult:
+            name, *values = [*names, *args]
+            clock = host_clock if self._interpreter is not None else self._module.clock
+            return repetition.measure(lambda: self.invoke(name, *values), clock)
+
+        return evaluate
 
     def benchmark(
         self, device: Device, *args: Any, func_name: str = "main", repeat: int = 5, number: int = 5,

@@ -3,7 +3,7 @@
 from ..absent import report_absent
 from ..intrinsics import register_intrin_rule
 from . import codegen as codegen
-from .creation import arm_cpu, bifrost, create, cuda, intel_graphics, llvm, mali, rasp, riscv_cpu, rocm
+from .creation import arm_cpu, bifrost, create, cuda, intel_graphics, llvm, mali, micro, rasp, riscv_cpu, rocm
 from .generic_func import generic_func, override_native_generic_func
 from .tags import list_tags
 from .target import Target, TargetKind
@@ -27,6 +27,7 @@ __all__ = [
     "list_tags",
     "llvm",
     "mali",
+    "micro",
     "override_native_generic_func",
     "rasp",
     "register_intrin_rule",

@@ -29,6 +29,11 @@ def arm_cpu(model: str = "unknown", options: str | Sequence[str] | None = None) 
     return Target(" ".join(["llvm", "-keys=arm_cpu,cpu", "-device=arm_cpu", f"-model={model}", *_words(options)]))
 
 
+def micro(model: str = "unknown", options: str | Sequence[str] | None = None) -> Target:
+    """A microcontroller, for which C is generated. model: its name, for TVM only."""
+    return Target(" ".join(["c", f"-model={model}", *_words(options)]))
+
+
 def rasp(options: str | Sequence[str] | None = None) -> Target:
     """A Raspberry Pi 3, as `arm_cpu`."""
     return arm_cpu("rasp3b", options)

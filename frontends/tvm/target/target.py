@@ -266,6 +266,16 @@ _ATTRIBUTES = {
 """The values of options that are not given."""
 
 
+def __getattr__(name: str) -> Any:
+    """The functions that create targets, which TVM has in this module."""
+    # lazy: they return targets
+    from . import creation
+
+    if name.startswith("_") or not hasattr(creation, name):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(creation, name)
+
+
 def target_of(target: Any = None, host: TargetLike | None = None) -> Target:
     """The target of a compilation: as given (also as a dictionary with one entry keyed by a device), else the current
     target, else this machine. OptionError for several targets."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError, StepwellError, register_func
+from stepwell import ArgumentError, StepwellError, UnsupportedError, register_func
 from stepwell.frontends.tvm import relax, te, tir, topi
 from stepwell.frontends.tvm.ir.module import IRModule
 
@@ -150,7 +150,7 @@ def build(body: Any) -> IRModule:
 def outside(bb: relax.BlockBuilder, x: relax.Var) -> None:
     with bb.dataflow():
         y = bb.emit(x + x)
-    bb.emit_func_output(y)
+    bb.emit(y)
 
 
 def twice(bb: relax.BlockBuilder, x: relax.Var) -> None:
@@ -270,3 +270,19 @@ def test_parameters_of_one_name_get_names_of_their_own() -> None:
     with bb.function("main", [x, y]):
         bb.emit_func_output(bb.emit(x - y))
     assert [each.name_hint for each in bb.get()["main"].params] == ["x", "x_1"]
+
+
+def test_a_result_of_a_dataflow_region_is_an_output_of_the_region() -> None:
+    bb = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((4,), "float32"))
+    with bb.function("main", [x]):
+        with bb.dataflow():
+            y = bb.emit(relax.op.exp(x))
+        bb.emit_func_output(y)
+    mod = bb.get()
+    assert "R.output(lv)" in mod.script()
+    (func,) = mod.functions.values()
+    assert next(mod.functions.values()).params[0].name_hint == func.params[0].name_hint == "x"
+    with pytest.raises(UnsupportedError, match=r"f: a function in a function, expected `@R\.function` in TVMScript"):
+        relax.VarBinding(relax.Var("f", x.struct_info), func)
+    assert str(relax.FuncStructInfo([x.struct_info], x.struct_info).type).endswith("-> tensor<4xf32>>")

@@ -111,3 +111,8 @@ def test_parsers_and_plotters_of_users(tmp_path: Path) -> None:
     text = (tmp_path / "text").read_text()
     assert text.count("double Own") == 2
     assert "Own w" in text
+
+
+def test_the_plotters_have_their_names_in_the_package() -> None:
+    assert relay_viz.DotPlotter is relay_viz.dot.DotPlotter
+    assert relay_viz.DotVizParser is relay_viz.dot.DotVizParser

@@ -221,5 +221,15 @@ def test_functions_have_the_runtime_of_this_machine() -> None:
     a = te.placeholder((2,))
     s = te.create_schedule([topi.nn.relu(a).op])
     assert tvm.build(s, [a, s.outputs[0].output(0)], "llvm", runtime=relay.backend.Runtime("cpp"))
-    with pytest.raises(UnsupportedError, match="build: runtime 'crt', expected None or 'cpp'"):
-        tvm.build(s, [a, s.outputs[0].output(0)], "c", runtime=relay.backend.Runtime("crt"))
+    with pytest.raises(UnsupportedError, match="build: runtime 'crt', expected None, 'cpp', or 'crt' for"):
+        tvm.build(s, [a, s.outputs[0].output(0)], "llvm", runtime=relay.backend.Runtime("crt"))
+
+
+def test_an_argument_outside_of_the_schedule_stays_as_it_is() -> None:
+    a = te.placeholder((2,), name="A")
+    before, after = (te.compute((2,), lambda i: a[i] + 1.0, name="C") for _ in range(2))
+    with pytest.warns(UserWarning, match="argument C is no tensor of the schedule"):
+        function = tvm.build(te.create_schedule(after.op), [a, before], "llvm")
+    values = np.array([3, 4], "float32")
+    function(np.zeros(2, "float32"), values)
+    assert list(values) == [3, 4]

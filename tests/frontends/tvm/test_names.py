@@ -1,7 +1,10 @@
 """Names of TVM's versions: targets, lowering, comparison, analysis, tools, spellings of v0.5 and v0.6."""
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -909,3 +912,11 @@ def test_negative_positions_are_gathered() -> None:
     func = tvm.relay.Function([x, i], tvm.relay.gather(x, 1, i, support_negative_indices=True))
     run = tvm.relay.create_executor("graph", mod=tvm.IRModule.from_expr(func), target="llvm").evaluate()
     assert run(data, rows).numpy().tolist() == [[2], [3]]
+
+
+def test_a_module_has_the_registered_functions_of_its_prefix() -> None:
+    tvm.register_func("names_of_a_test.twice", lambda x: 2 * x, override=True)
+    module = ModuleType("names_of_a_test")
+    with patch.dict(sys.modules, {module.__name__: module}):
+        tvm_ffi.init_ffi_api("names_of_a_test")
+    assert module.twice(4) == 8  # pyright: ignore[reportAttributeAccessIssue]

@@ -226,7 +226,25 @@ def test_nodes_are_read_from_their_json(numbers: list[int], is_shared: bool) -> 
 
 
 def test_json_of_other_objects_is_an_error() -> None:
-    with pytest.raises(ArgumentError, match="save_json of Prelude, expected an expression or a type"):
+    with pytest.raises(ArgumentError, match="save_json of Prelude, expected a module, an expression or a type"):
         tvm.ir.save_json(PRELUDE)
+
+
+def test_modules_are_read_from_json_as_they_were_saved() -> None:
+    x = relay.var("x", shape=(2,))
+    graph = tvm.IRModule.from_expr(relay.Function([x], relay.add(x, relay.const(np.ones(2, "float32")))))
+    tvm.ir.assert_structural_equal(tvm.ir.load_json(tvm.ir.save_json(graph)), graph)
+
+    @tvm.script.ir_module
+    class Kernels:
+        @tvm.script.tir.prim_func
+        def main(a: tvm.script.tir.Buffer((4,), "float32")):  # pyright: ignore
+            for i in range(4):
+                a[i] = 1.0
+
+    for each in (Kernels, Kernels["main"]):
+        read = tvm.ir.load_json(tvm.ir.save_json(each))
+        assert type(read) is type(each)
+        assert read.script() == each.script()
     with pytest.raises(ArgumentError, match="load_json"):
         tvm.ir.load_json("{}")

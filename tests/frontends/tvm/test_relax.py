@@ -214,3 +214,29 @@ def test_memory_is_estimated_with_and_without_sharing() -> None:
     allocated = relax.transform.CallTIRRewrite()(relax.transform.LegalizeOps()(builder.get()))
     assert "Function main" in relax.analysis.estimate_memory_usage(allocated)
     assert "have 0.0 GB" in relax.analysis.estimate_memory_usage(IRModule(Operators.op))
+
+
+@I.ir_module
+class Convolution:
+    @R.function
+    def main(
+        x: R.Tensor((1, 2, 4, 4), "float32"), w: R.Tensor((3, 2, 3, 3), "float32"), b: R.Tensor((3, 1, 1), "float32")
+    ) -> R.Tensor((1, 3, 4, 4), "float32"):
+        with R.dataflow():
+            y = R.nn.conv2d(x, w, padding=(1, 1))
+            z = R.nn.relu(R.add(y, b))
+            R.output(z)
+        return z
+
+
+def test_legal_kernels_are_fused_to_kernels_with_the_names_of_tvm() -> None:
+    passes = (relax.transform.LegalizeOps, relax.transform.AnnotateTIROpPattern)
+    passes = (*passes, relax.transform.FuseOps, relax.transform.FuseTIR)
+    mod = tvm.transform.Sequential([each() for each in passes])(Convolution)
+    sch = tvm.tir.Schedule(mod)
+    for name in ("pad_temp", "conv2d_nchw", "T_add", "compute"):
+        sch.get_block(name, "fused_conv2d_add_relu")
+    assert {name.name_hint for name in mod.functions} == {"fused_conv2d_add_relu", "main"}
+    arrays = [np.random.default_rng(0).random(shape, "float32") for shape in ((1, 2, 4, 4), (3, 2, 3, 3), (3, 1, 1))]
+    before, after = (relax.VirtualMachine(relax.build(each), tvm.cpu())["main"](*arrays) for each in (Convolution, mod))
+    np.testing.assert_allclose(after.numpy(), before.numpy(), rtol=1e-5)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -489,3 +490,67 @@ def test_a_virtual_machine_executes_a_graph() -> None:
         machine.invoke("f", a, b)
     with pytest.raises(OptionError, match="belongs to another graph"):
         vm.Executable.load_exec(b"{}", lib)
+
+
+def test_the_executor_of_the_virtual_machine_has_its_module() -> None:
+    x = relay.var("x", shape=("n", 4))
+    executor = relay.create_executor("vm", tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))))
+    assert "fused_exp" in executor.executable.bytecode
+    machine = vm.VirtualMachine(executor.executable, [tvm.cpu()])
+    machine.set_input("main", np.ones((2, 4), "float32"))
+    assert machine.module.time_evaluator("invoke", tvm.cpu(), number=1, repeat=2)("main").mean > 0
+    assert executor.executable.stats.startswith("function main, 0 constants")
+    with pytest.raises(OptionError, match="'graph', expected 'vm'"):
+        _ = relay.create_executor("graph").executable
+
+
+def test_of_several_targets_a_graph_has_that_of_the_fallback_device() -> None:
+    x = relay.var("x", shape=(4,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+    for options, source in (({}, "llvm"), ({"relay.fallback_device_type": tvm.cpu().device_type}, "llvm")):
+        with (
+            tvm.transform.PassContext(config=options),
+            pytest.warns(UserWarning, match=f"the graph runs on one device, with the target {source}"),
+        ):
+            lib = relay.build(mod, target={"cuda": "cuda-emulated", "cpu": "llvm"})
+        module = graph_executor.GraphModule(lib["default"](tvm.device("cuda-emulated"), tvm.cpu()))
+        module.run(x=np.zeros(4, "float32"))
+        np.testing.assert_array_equal(module.get_output(0).numpy(), np.ones(4, "float32"))
+
+
+def test_a_graph_for_microcontrollers_is_an_archive_of_c(tmp_path: Path) -> None:
+    x = relay.var("x", shape=(4,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.add(x, relay.const(np.ones(4, "float32")))))
+    executor = relay.backend.Executor("aot", {"unpacked-api": True, "interface-api": "c"})
+    crt = relay.backend.Runtime("crt")
+    lib = relay.build(mod, tvm.target.target.micro("host"), executor=executor, runtime=crt)
+    path = tvm.micro.export_model_library_format(lib, tmp_path / "model.tar")
+    with tarfile.open(path) as archive:
+        files = {each.name: archive.extractfile(each).read() for each in archive}  # pyright: ignore
+    assert files["./codegen/host/src/default_lib0.c"].decode() == lib.get_source()
+    assert set(json.loads(files["./metadata.json"])["modules"]) == {"default"}
+    with pytest.raises(UnsupportedError, match="runtime 'crt', expected 'cpp', or the target 'c'"):
+        relay.build(mod, "llvm", runtime=crt)
+    with pytest.raises(UnsupportedError, match="of GraphExecutorFactoryModule, expected a graph of the target 'c'"):
+        tvm.micro.export_model_library_format(relay.build(mod, "llvm"), tmp_path / "model.tar")
+
+
+def test_functions_of_an_executor_by_name() -> None:
+    x = relay.var("x", shape=(2,))
+    lib = relay.build(tvm.IRModule.from_expr(relay.Function([x], relay.exp(x))))
+    module = graph_executor.GraphModule(lib["default"](tvm.cpu()))
+    values = tvm.nd.array(np.zeros(2, "float32"))
+    module.module["set_input_zero_copy"](module.module["get_input_index"]("x"), values)
+    for value in (0, 1):
+        values.copyfrom(np.full(2, value, "float32"))
+        module.module["run"]()
+        np.testing.assert_allclose(module.module["get_output"](0).numpy(), np.exp([value, value]), rtol=1e-6)
+    with pytest.raises(ArgumentError, match="function 'stop' of a graph executor, expected one of get_input, "):
+        _ = module.module["stop"]
+
+
+def test_an_executor_evaluates_a_module() -> None:
+    x = relay.var("x", shape=(2,))
+    mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
+    result = relay.create_executor("graph").evaluate(mod)(np.zeros(2, "float32"))
+    np.testing.assert_array_equal(result.numpy(), [1, 1])

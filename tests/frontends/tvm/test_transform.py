@@ -241,3 +241,15 @@ def test_a_pass_that_gives_something_else_is_an_error() -> None:
         no_function(IRModule({"main": shifted()}))
     with pytest.raises(PassError, match="expected a module, got 3"):
         tagged(3)
+
+
+def test_a_context_takes_the_options_of_tvm_by_the_names_of_all_versions() -> None:
+    options = {
+        "relax.backend.use_cuda_graph": True,
+        "relay.fallback_device_type": 1,
+        "tir.usmp.algorithm": "greedy_by_size",
+    }
+    assert tvm.transform.PassContext(config=options).config == options
+    assert tvm.transform.PassContext(config={"tirx.disable_vectorize": True}).config == {"tir.disable_vectorize": True}
+    with pytest.raises(OptionError, match=r"no option .*, did you mean 'relay.fallback_device_type'"):
+        tvm.transform.PassContext(config={"relay.fallback_device": 1})

@@ -9,6 +9,8 @@ from .... import relay
 from ...absent import report_absent
 from ...ir.module import IRModule
 from . import dot, interface, terminal
+from .dot import DotPlotter as DotPlotter
+from .dot import DotVizParser as DotVizParser
 from .interface import Plotter, VizGraph, VizParser, operands
 from .terminal import TermPlotter, TermVizParser
 
