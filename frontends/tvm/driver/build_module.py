@@ -170,14 +170,9 @@ class OperatorModule:
         """A function that measures `func_name` on given arguments. dev, ctx: ignored; the arguments determine the
         device.
         """
-<<<<<<< HEAD
         is_own = func_name in self._program.functions or func_name in self._symbols
         is_entry = not is_own and self._entry is not None and func_name == self.entry_name
         function = self.entry_func if is_entry else self.get_function(func_name)
-=======
-        is_entry = func_name not in self._program.functions and func_name not in self._symbols
-        function = self.entry_func if is_entry and func_name == self.entry_name else self.get_function(func_name)
->>>>>>> progs
         return function.time_evaluator(
             number, repeat, min_repeat_ms, limit_zero_time_iterations, cooldown_interval_ms, repeats_to_cooldown,
             cache_flush_bytes,
