@@ -22,6 +22,7 @@ from ..dialects.tir import (
     UNARY_NAMES,
     ForOp,
     FuncOp,
+    IfThenElseOp,
     IntrinsicOp,
     LoadOp,
     MatchBufferOp,
@@ -81,9 +82,16 @@ def _arithmetic(value: SSAValue) -> Iterator[Operation]:
             continue
         seen.add(op)
         yield op
-        if not isinstance(op, LoadOp):  # its operands are indices
-            pending.extend(op.operands)
-            pending.extend(operand for inner in op.walk() if inner is not op for operand in inner.operands)
+        if isinstance(op, LoadOp):  # its operands are indices
+            continue
+        pending.extend(op.operands if not isinstance(op, IfThenElseOp) or _reads_elements(op.condition) else [])
+        blocks = [block for region in op.regions for block in region.blocks]
+        pending.extend(operand for block in blocks if block.last_op for operand in block.last_op.operands)
+
+
+def _reads_elements(value: SSAValue) -> bool:
+    """Whether a value is computed from loaded elements."""
+    return any(isinstance(op, LoadOp) for op in _arithmetic(value))
 
 
 def _lanes(op: Operation) -> int:

@@ -103,3 +103,12 @@ def test_symbols_and_parameters_have_the_given_values() -> None:
 )
 def test_the_workload_of_other_functions_is_unknown(text: str) -> None:
     assert workload(text) is None
+
+
+def test_conditions_on_indices_do_not_count_but_conditions_on_elements_do() -> None:
+    text = """(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+    for i in range(10):
+        B[i] = T.if_then_else({condition}, A[i * 3 // 4 - 1] * T.float32(2), T.float32(0))
+"""
+    assert workload(text.format(condition="i * 3 // 4 >= 1")) == Workload(10, 80)
+    assert workload(text.format(condition="A[i] + T.float32(1) > T.float32(0)")) == Workload(20, 80)

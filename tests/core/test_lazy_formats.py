@@ -41,6 +41,7 @@ def test_a_wrong_format_is_an_error_of_its_use() -> None:
 def test_the_formats_of_all_dialects_are_right() -> None:
     for dialect in list(mlir_context().loaded_dialects):
         for op in dialect.operations:
+            assert issubclass(op, IRDLOperation)
             definition = op.get_irdl_definition()
             if definition.assembly_format is not None:
                 FormatProgram.from_str(definition.assembly_format, definition)
