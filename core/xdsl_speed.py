@@ -31,6 +31,7 @@ from xdsl.irdl.operations import (
     BaseAttrAccessor,
     BeforeVariadicSingleAccessor,
     VarIRConstruct,
+    get_construct_name,
     get_op_constructs,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -651,8 +652,7 @@ Operation.clone_without_regions = _clone_plainly
 Operation.clone = _clone_tree
 
 
-# Verification: most kinds of operations have fixed numbers of operands, results, regions and successors. An error is
-# that of the original, which verifies again.
+# Verification: most kinds of operations have fixed numbers of operands, results, regions and successors.
 
 _verify_numbers = operations.verify_variadic_size
 _verify_types = operations.irdl_op_verify_arg_list
@@ -681,15 +681,19 @@ def _verify_fixed_number(op: Any, op_def: OpDef, construct: Any) -> None:
 def _verify_fixed_types(op: Any, op_def: OpDef, construct: Any, constraint_context: Any) -> None:
     is_operand = construct is VarIRConstruct.OPERAND
     values, kinds = (op._operands, op_def.operands) if is_operand else (op.results, op_def.results)
-    if _fixed_counts(op_def)[construct._value_] == len(values):
-        try:
-            for value, (_, kind) in zip(values, kinds, strict=True):
-                kind.constr.verify((value._type,), constraint_context)
-        except VerifyException:
-            pass
-        else:
-            return
-    _verify_types(op, op_def, construct, constraint_context)
+    if _fixed_counts(op_def)[construct._value_] != len(values):
+        _verify_types(op, op_def, construct, constraint_context)
+        return
+    position = 0
+    try:
+        for value, (_, kind) in zip(values, kinds, strict=True):
+            kind.constr.verify((value._type,), constraint_context)
+            position += 1
+    except (
+        VerifyException
+    ) as error:  # a second verification would accept types that variables of constraints are by now
+        place = f"{get_construct_name(construct)} '{kinds[position][0]}' at position {position}"
+        raise VerifyException(f"{place} does not verify:\n{error}") from error
 
 
 operations.verify_variadic_size = _verify_fixed_number

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects import arith, scf, test
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, ModuleOp, i1, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, ModuleOp, f32, i1, i32, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import (
-    AnyAttr,
     AttrSizedOperandSegments,
     AttrSizedResultSegments,
+    BaseAttr,
     IRDLOperation,
     VarConstraint,
     irdl_op_definition,
@@ -305,7 +305,7 @@ def test_ancestors_contain_operations() -> None:
 @irdl_op_definition
 class _WithTypes(IRDLOperation):
     name = "test.with_types"
-    T: ClassVar = VarConstraint("T", AnyAttr())
+    T: ClassVar = VarConstraint("T", BaseAttr(IntegerType))
     first = operand_def(i32)
     second = operand_def(T)
     result = result_def(T)
@@ -317,6 +317,7 @@ class _WithTypes(IRDLOperation):
         ([i32, i32], i32, None),
         ([i32, i64], i64, None),
         ([i64, i64], i64, "operand 'first' at position 0 does not verify:\nExpected attribute i32 but got i64"),
+        ([i32, f32], f32, "operand 'second' at position 1 does not verify:\nf32 should be of base attribute"),
         ([i32, i32], i64, "result 'result' at position 0 does not verify:\n.* from variable 'T'"),
         ([i32], i32, "Expected 2 operands, but got 1"),
         ([i32, i32, i32], i32, "Expected 2 operands, but got 3"),

@@ -118,7 +118,9 @@ def results_of(module: Module, x: Any) -> list[Any]:
 
 
 def check(actual: list[Any], expected: list[Any]) -> None:
-    assert_near(actual, expected, [1e-4 * max(1.0, float(np.abs(each).max())) for each in expected])
+    """Compares results; a window in the padding alone has no maximum, which is an infinite number."""
+    finite = [np.abs(each[np.isfinite(each)]) for each in expected]
+    assert_near(actual, expected, [1e-4 * float(each.max(initial=1.0)) for each in finite])
 
 
 WINOGRAD = "relay-convert-convolutions{tile-size=2},"
