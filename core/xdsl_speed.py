@@ -689,9 +689,7 @@ def _verify_fixed_types(op: Any, op_def: OpDef, construct: Any, constraint_conte
         for value, (_, kind) in zip(values, kinds, strict=True):
             kind.constr.verify((value._type,), constraint_context)
             position += 1
-    except (
-        VerifyException
-    ) as error:  # a second verification would accept types that variables of constraints are by now
+    except VerifyException as error:  # a second verification succeeds: variables of constraints are these types now
         place = f"{get_construct_name(construct)} '{kinds[position][0]}' at position {position}"
         raise VerifyException(f"{place} does not verify:\n{error}") from error
 
