@@ -170,6 +170,13 @@ def window_counts(extents: Sequence[Extent], windows: Sequence[Along]) -> list[E
     return [window_count(n, w.size, w.step, w.far, (w.front, w.behind)) for n, w in parts]
 
 
+def require_windows(name: str, data: Tensor, counts: Sequence[Extent], windows: Sequence[Along]) -> None:
+    """TeError for a window that is larger than the image. counts: the number of windows along each dimension."""
+    if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
+        sizes, far = [along.size for along in windows], [along.far for along in windows]
+        raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(data.shape)}")
+
+
 def padded_image(
     name: str,
     data: Tensor,
@@ -180,9 +187,7 @@ def padded_image(
     """The padded data, and the number of windows along each dimension. spatial: the axes of the image.  value: the
     padding, by default 0. TeError for a window that is larger than the image."""
     counts = window_counts([data.shape[d] for d in spatial], windows)
-    if any((count := known_extent(extent)) is not None and count < 1 for extent in counts):
-        sizes, far = [along.size for along in windows], [along.far for along in windows]
-        raise TeError(f"{name}: a window of {sizes}, dilated {far}, is larger than the image {list(data.shape)}")
+    require_windows(name, data, counts, windows)
     around = {d: (along.front, along.behind) for d, along in zip(spatial, windows, strict=True)}
     return pad_with_value(data, around, const(0, data.dtype) if value is None else value), counts
 

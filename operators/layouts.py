@@ -143,6 +143,30 @@ def layout_transform(data: Tensor, src_layout: str, dst_layout: str) -> Tensor:
     return compute(shape, element, "T_layout_trans", "injective", varargs_names=names)
 
 
+def has_blocks(name: str, layout: str, plain: str, lanes: int) -> bool:
+    """Whether images of a layout have their channels in blocks.
+
+    name: of the operator.  plain: the layout without blocks.  lanes: the channels of a block. TeError for another
+    layout.
+    """
+    blocks = f"{plain}{lanes}c"
+    if layout not in (plain, blocks):
+        raise TeError(f"{name}: layout {layout!r} of images, expected {plain} or {blocks}")
+    return layout == blocks
+
+
+def channels_of(name: str, data: Tensor, layout: str, plain: str, lanes: int) -> Extent:
+    """The number of channels of an image whose channels may be in blocks. name, plain, lanes: as of `has_blocks`.
+    TeError for an image that its layout does not fit."""
+    inner = [lanes] if has_blocks(name, layout, plain, lanes) else []
+    if data.ndim != len(plain) + len(inner):
+        expected = len(plain) + len(inner)
+        raise TeError(f"{name}: data of {data.ndim} dimensions, expected {expected} in the layout {layout}")
+    if [known_extent(extent) for extent in data.shape[len(plain) :]] != inner:
+        raise TeError(f"{name}: data of shape {list(data.shape)}, expected blocks of {lanes} in the layout {layout}")
+    return data.shape[1] * lanes if inner else data.shape[1]
+
+
 # Blocks of images
 
 

@@ -16,10 +16,20 @@ from ..expressions.axes import reduce_axis
 from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, cast, const
 from ..expressions.tensor import Tensor, compute
-from .convolutions import Along, Convolution, Groups, at_taps, padded_image, tap_axes, window_counts, windows_of
+from .convolutions import (
+    Along,
+    Convolution,
+    Groups,
+    at_taps,
+    padded_image,
+    require_windows,
+    tap_axes,
+    window_counts,
+    windows_of,
+)
 from .definition import Pattern
 from .extents import Extent, known_extent
-from .layouts import transform_array
+from .layouts import channels_of, has_blocks, transform_array
 from .nn import require_bytes, require_packed_bytes, require_pad_value
 from .ranks import ImageOperator, for_rank
 from .windows import Window, each_dimension, paddings, require_known_extents
@@ -84,10 +94,7 @@ class _WithBlocksOfImages(_WithBlocks):
 
     def has_blocks(self, layout: str) -> bool:
         """Whether images of a layout have their channels in blocks. TeError for another layout."""
-        plain, blocks = f"NC{self.image}", f"NC{self.image}{self.lanes}c"
-        if layout not in (plain, blocks):
-            raise TeError(f"{self.name}: layout {layout!r} of images, expected {plain} or {blocks}")
-        return layout == blocks
+        return has_blocks(self.name, layout, f"NC{self.image}", self.lanes)
 
     @property
     def reads_blocks(self) -> bool:
@@ -101,14 +108,10 @@ class _WithBlocksOfImages(_WithBlocks):
             raise TeError(f"{self.name}: {self.channels} output channels, expected whole blocks of {self.lanes}")
         return writes
 
-    def channels_of(self, data: Tensor) -> int:
+    def inputs_of(self, data: Tensor) -> int:
         """The number of input channels. TeError for an image that its layout does not fit."""
-        if not self.reads_blocks:
-            self.require_rank(data.shape)
-            return require_known_extents(data.shape[1:2], self.name)[0]
-        if data.ndim != self.rank + 3 or known_extent(data.shape[-1]) != self.lanes:
-            raise TeError(f"{self.name}: data of shape {list(data.shape)} in the layout {self.data_layout}")
-        return require_known_extents(data.shape[1:2], self.name)[0] * self.lanes
+        channels = channels_of(self.name, data, self.data_layout, f"NC{self.image}", self.lanes)
+        return require_known_extents([channels], self.name)[0]
 
     def layouts_reference(self, data: Array, weight: Array, groups: int) -> Array:
         """The reference result, by the convolution in layouts without blocks."""
@@ -131,7 +134,7 @@ class _PackedConvolution(_WithBlocksOfImages):
     groups: int = 1
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        inputs = self.channels_of(data)
+        inputs = self.inputs_of(data)
         if self.groups < 1 or inputs % self.groups:
             raise TeError(f"{self.name}: {inputs} channels do not go together in {self.groups} groups")
         blocks, sizes = self.extents(weight, inputs // self.groups)
@@ -210,7 +213,7 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
     """
 
     def formula(self, data: Tensor, weight: Tensor) -> Tensor:
-        inputs = self.channels_of(data)
+        inputs = self.inputs_of(data)
         if inputs != self.channels:
             raise TeError(f"{self.name}: data of {inputs} channels, expected {self.channels}")
         if self.writes_blocks and not self.reads_blocks:
@@ -219,6 +222,7 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
         windows, taps = windows_of(self, self.padding, sizes), tap_axes(self, sizes)
         if self.reads_blocks:
             element, counts = _inside(data, windows), window_counts(data.shape[2:-1], windows)
+            require_windows(self.name, data, counts, windows)
         else:
             element, counts = padded_image(self.name, self._image(data, blocks), range(2, self.rank + 2), windows)
 

@@ -21,7 +21,7 @@ from ..expressions.expr import PrimExpr, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern, operator
 from .extents import known_extent
-from .layouts import transform_array
+from .layouts import channels_of, has_blocks, transform_array
 from .windows import Window, paddings, require_known_extents
 
 _STAYS = {"meta_schedule.inline_rule": "disable"}
@@ -34,7 +34,6 @@ TAPS = 3
 """The taps of a window along each dimension."""
 LANES = 16
 """The rows or output channels of a block of packed or transformed weights: the floats of the widest vectors."""
-_BLOCKS = f"NCHW{LANES}c"
 _CACHED = 8192
 """The number of weights that are transformed at a time, with sums in a near cache."""
 POINTS = {2: (Fraction(0), Fraction(1), Fraction(-1)), 4: tuple(Fraction(n, 4) for n in (0, 3, -3, 6, -6))}
@@ -242,31 +241,16 @@ def conv2d_winograd(
     _require_tile(name, tile_size)
     _require_dtype(name, data)
     around = paddings(padding, 2, name)
-    inputs = _inputs(name, data, data_layout)
+    inputs = channels_of(name, data, data_layout, "NCHW", LANES)
     _require_weight(name, data, weight, inputs, channels, tile_size)
     batch, _, height, width, *_ = data.shape
     counts = [height + sum(around[0]) - (TAPS - 1), width + sum(around[1]) - (TAPS - 1)]
     if any((known := known_extent(count)) is not None and known < 1 for count in counts):
         raise TeError(f"{name}: a window of {TAPS} by {TAPS} is larger than the image {list(data.shape)}")
-    writes_blocks = _has_blocks(name, out_layout or data_layout)
+    writes_blocks = has_blocks(name, out_layout or data_layout, "NCHW", LANES)
     if writes_blocks and channels % LANES:
         raise TeError(f"{name}: {channels} output channels, expected whole blocks of {LANES}")
     return _Tiles(tile_size, batch, inputs, counts, around).convolution(data, weight, channels, writes_blocks)
-
-
-def _has_blocks(name: str, layout: str) -> bool:
-    """Whether images of a layout have their channels in blocks. TeError for another layout."""
-    if layout not in ("NCHW", _BLOCKS):
-        raise TeError(f"{name}: layout {layout!r} of images, expected NCHW or {_BLOCKS}")
-    return layout == _BLOCKS
-
-
-def _inputs(name: str, data: Tensor, layout: str) -> Any:
-    """The number of input channels. TeError for an image that its layout does not fit."""
-    has_blocks = _has_blocks(name, layout)
-    if data.ndim != 4 + has_blocks or (has_blocks and known_extent(data.shape[4]) != LANES):
-        raise TeError(f"{name}: data of shape {list(data.shape)} in the layout {layout}")
-    return data.shape[1] * LANES if has_blocks else data.shape[1]
 
 
 def _require_weight(name: str, data: Tensor, weight: Tensor, inputs: Any, channels: int, tile_size: int) -> None:

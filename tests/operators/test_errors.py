@@ -22,6 +22,7 @@ from stepwell.operators import (
     math,
     nn,
     normalization,
+    packed_convolutions,
     padding,
     pools,
     quantization,
@@ -43,6 +44,7 @@ Q = te.placeholder((), name="Q")
 X = te.placeholder((1, 3, 3, 3), name="X")
 D = te.placeholder((1, 3, 3, 3, 3), name="D")
 W = te.placeholder((3, 2, 3, 3), name="W")
+P = te.placeholder((1, 1, 3, 3, 4), name="P")
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "bits of a float": (lambda: math.bitwise_not(A), "bitwise_not of float32, expected integers"),
@@ -549,6 +551,36 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "axes of one name": (
         lambda: einsum.einsum(A, A, equation="ij,jk"),
         "einsum: axes 'j' in 'ij,jk' of extents 3 and 2",
+    ),
+    "a layout of images": (
+        lambda: packed_convolutions.contrib_conv2d_pack(X, P, 4, weight_layout="OIHW4o", data_layout="NHWC"),
+        "layout 'NHWC' of images, expected NCHW or NCHW4c",
+    ),
+    "an image without blocks": (
+        lambda: packed_convolutions.contrib_conv2d_pack(X, P, 4, weight_layout="OIHW4o", data_layout="NCHW4c"),
+        "data of 4 dimensions, expected 5 in the layout NCHW4c",
+    ),
+    "an image with other blocks": (
+        lambda: packed_convolutions.contrib_conv2d_pack(D, P, 4, weight_layout="OIHW4o", data_layout="NCHW4c"),
+        "data of shape [1, 3, 3, 3, 3], expected blocks of 4 in the layout NCHW4c",
+    ),
+    "no whole blocks of a result": (
+        lambda: packed_convolutions.contrib_conv2d_pack(
+            te.placeholder((1, 1, 3, 3)), P, 3, weight_layout="OIHW4o", out_layout="NCHW4c"
+        ),
+        "3 output channels, expected whole blocks of 4",
+    ),
+    "no blocks of depthwise data": (
+        lambda: packed_convolutions.contrib_depthwise_conv2d_pack(
+            te.placeholder((1, 4, 3, 3)), P, 4, weight_layout="OIHW4o", out_layout="NCHW4c"
+        ),
+        "data_layout NCHW, expected NCHW4c as of the result",
+    ),
+    "a window larger than an image in blocks": (
+        lambda: packed_convolutions.contrib_depthwise_conv2d_pack(
+            te.placeholder((1, 1, 2, 2, 4)), P, 4, weight_layout="OIHW4o", data_layout="NCHW4c"
+        ),
+        "a window of [3, 3], dilated [1, 1], is larger than the image [1, 1, 2, 2, 4]",
     ),
 }
 
