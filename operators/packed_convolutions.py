@@ -72,17 +72,7 @@ class _WithBlocks(ImageOperator):
     def plain_reference(self, data: Array, weight: Array, groups: int) -> Array:
         """The reference result, by the convolution with weights without blocks."""
         rows = np.moveaxis(weight, -1, 1).reshape(-1, *weight.shape[1:-1])[: self.channels]
-        plain = Convolution(
-            self.name,
-            self.rank,
-            self.strides,
-            self.padding,
-            self.dilation,
-            groups,
-            data_layout=f"NC{self.image}",
-            kernel_layout=f"OI{self.image}",
-        )
-        return plain.reference(data, rows)
+        return _plain(self, self.padding, groups).reference(data, rows)
 
 
 @dataclass(frozen=True)
@@ -472,18 +462,24 @@ def _byte_reference(
     """The reference result of a convolution of bytes, from the weights in the order OIHW."""
     around = paddings(op.padding, op.rank, op.name)
     image = np.pad(data, [(0, 0), (0, 0), *around], constant_values=op.pad_value)
-    plain = Convolution(
+    return _plain(op, 0, groups, "int32").reference(image, weight)
+
+
+def _plain(
+    op: _WithBlocks | _PackedDepthwiseByteConvolution, padding: Window, groups: int, out_dtype: str = ""
+) -> Convolution:
+    """The convolution with the strides and the dilation of an operator, in layouts without blocks."""
+    return Convolution(
         op.name,
         op.rank,
         op.strides,
-        0,
+        padding,
         op.dilation,
         groups,
         data_layout=f"NC{op.image}",
         kernel_layout=f"OI{op.image}",
-        out_dtype="int32",
+        out_dtype=out_dtype,
     )
-    return plain.reference(image, weight)
 
 
 def _inside(data: Tensor, windows: Sequence[Along]) -> Callable[..., PrimExpr]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...core.cpu import CpuModel
@@ -42,16 +43,16 @@ def packed_depthwise(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str, 
     require_lanes(lanes)
     steps = steps_before(sch, sums)
     output = copy_in_order(sch, sums, _order)
-    element = element_bytes(result_of(block_of(sch, sums)))
-    square = cpu.lanes(element)
-    vectors = registers_of_block(cpu, element)
-    height = parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
+    square = cpu.lanes(element_bytes(result_of(block_of(sch, sums))))
+    height = _height(cpu, sch, sums, columns, taps)
     names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums, output))
 
     block = _transpose_results(sch, output, sums, square)
     for step in (sums, *steps):
         sch.compute_at(step, block, preserve_unit_loops=True)
-    _sum(sch, sums, columns, height)
+    *_, pixel, lane, row_tap, column_tap = sch.get_loops(sums)
+    _, column = sch.split(pixel, [None, columns])
+    _sum(sch, sums, [column, lane, row_tap, column_tap], height)
     for step in steps[:-1]:  # the padding
         fill_registers(sch, sch.get_loops(step)[-1:])
     for step in steps[-1:]:  # none for an image in blocks
@@ -72,12 +73,8 @@ def packed_depthwise_of_blocks(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> t
     decline_unless(len(extents) == 6, "its rows and columns are collapsed")
     *_, columns, lanes, _, taps = extents
     require_lanes(lanes)
-    vectors = registers_of_block(cpu, element_bytes(result_of(block_of(sch, sums))))
-    height = parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
-    *outer, column, lane, row_tap, column_tap = sch.get_loops(sums)
-    column, column_in = sch.split(column, [None, height])
-    sch.reorder(*outer, column, row_tap, column_in, column_tap, lane)
-    keep_in_registers(sch, sums, row_tap, [column_in, column_tap, lane])
+    height = _height(cpu, sch, sums, columns, taps)
+    _sum(sch, sums, sch.get_loops(sums)[-4:], height)
     name = block_of(sch, sums).block_name.data
     return f"sums in registers, {LANES} channels of {height} columns", (name,)
 
@@ -94,12 +91,18 @@ def _transpose_results(sch: Schedule, output: BlockRV, sums: BlockRV, square: in
     return k
 
 
-def _sum(sch: Schedule, sums: BlockRV, columns: int, height: int) -> None:
-    """Adds the products of some columns of a row in registers. columns: of an image.  height: those of a tile."""
-    *_, pixel, lane, row_tap, column_tap = sch.get_loops(sums)
-    row, pixel = sch.split(pixel, [None, columns])
-    column, column_in = sch.split(pixel, [None, height])
-    sch.reorder(row, column, row_tap, column_in, column_tap, lane)
+def _height(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, taps: int) -> int:
+    """The number of columns of a tile of sums. columns: of an image.  taps: of a row of a window."""
+    vectors = registers_of_block(cpu, element_bytes(result_of(block_of(sch, sums))))
+    return parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
+
+
+def _sum(sch: Schedule, sums: BlockRV, row: Sequence[LoopRV], height: int) -> None:
+    """Adds the products of some columns of a row in registers. row: the loops over columns, lanes, and rows and columns
+    of taps.  height: the columns of a tile."""
+    column, lane, row_tap, column_tap = row
+    column, column_in = sch.split(column, [None, height])
+    sch.reorder(column, row_tap, column_in, column_tap, lane)
     keep_in_registers(sch, sums, row_tap, [column_in, column_tap, lane])
 
 

@@ -22,7 +22,7 @@ from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
 from .graphs import erase, graphs_of, replace
-from .pack_weights import form_of
+from .pack_weights import Form, form_of
 
 _remarks = PassRemarks("relay-convert-layout")
 
@@ -103,7 +103,7 @@ def _convert(module: ModuleOp, kinds: Mapping[OperatorOp, _Kind], blocked: set[S
     images, converted = dict[SSAValue, SSAValue](), list[OperatorOp]()
     for op, kind in kinds.items():
         result, reads = op.outputs[0], any(arg in blocked for arg in op.args)
-        if result not in blocked and isinstance(kind, _Convolution):
+        if result not in blocked and isinstance(kind, _Convolution | _Winograd):
             _remarks.missed(op, lambda image=result: f"the result has no blocks: {_reason(image, kinds)}")
         if not reads and result not in blocked:
             continue
@@ -163,35 +163,43 @@ class _Kind(ABC):
         """The result of an operator with images in blocks in place of `op`. writes: whether it is one."""
 
 
-class _Convolution(_Kind):
-    """Convolutions with constant weights, which are packed."""
-
-    def reads(self, op: OperatorOp, index: int) -> bool:
-        inner = shape_of(op.args[1])[1]
-        return index == 0 and (op.attribute_value("groups") == 1 or (isinstance(inner, int) and inner % LANES == 0))
-
-    def writes(self, op: OperatorOp) -> bool:
-        channels = shape_of(op.outputs[0])[1]
-        return isinstance(channels, int) and channels % LANES == 0
-
-    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
-        form = form_of(op)
-        is_plain = form is not None and form.loss(op) and op.outputs[0] not in blocked
-        return {op.args[0]} if is_plain else set()
-
-    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
-        form = form_of(op)
-        assert form is not None
-        return form.operator(op, builder, args[0], **_layouts(op, args, writes))
-
-
 def _layouts(op: OperatorOp, args: Sequence[SSAValue], writes: bool) -> dict[str, str]:
     """The attributes for the layouts of a convolution with new operands. writes: whether the result has blocks."""
     reads = args[0] is not op.args[0]
     return {"data_layout": _BLOCKS if reads else "NCHW", "out_layout": _BLOCKS if writes else "NCHW"}
 
 
-class _Winograd(_Convolution):
+@dataclass(frozen=True)
+class _Convolution(_Kind):
+    """Direct convolutions with constant weights, which are packed. form: the operator with packed weights."""
+
+    form: Form
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        inner = shape_of(op.args[1])[1]
+        return index == 0 and (op.attribute_value("groups") == 1 or (isinstance(inner, int) and inner % LANES == 0))
+
+    def writes(self, op: OperatorOp) -> bool:
+        return True
+
+    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
+        return {op.args[0]} if op.outputs[0] not in blocked and self.form.loss(op) else set()
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        return self.form.operator(op, builder, args[0], **_layouts(op, args, writes))
+
+
+class _Depthwise(_Convolution):
+    """Depthwise convolutions with constant weights. A result with blocks needs an image with blocks."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        return index == 0
+
+    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
+        return set() if op.args[0] in blocked else {op.outputs[0]}
+
+
+class _Winograd(_Kind):
     """Convolutions by Winograd's algorithm, with any weights."""
 
     def reads(self, op: OperatorOp, index: int) -> bool:
@@ -206,16 +214,6 @@ class _Winograd(_Convolution):
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
         attributes = {**op.explicit_attributes, **_layouts(op, args, writes)}
         return builder.operator("nn.conv2d_winograd", *args, **attributes)
-
-
-class _Depthwise(_Convolution):
-    """Depthwise convolutions with constant weights. A result with blocks needs an image with blocks."""
-
-    def reads(self, op: OperatorOp, index: int) -> bool:
-        return index == 0
-
-    def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
-        return set() if op.args[0] in blocked else {op.outputs[0]}
 
 
 class _Elements(_Kind):
@@ -318,10 +316,9 @@ _KINDS: Mapping[str, _Kind] = {
     **dict.fromkeys(("mean", "sum", "max", "min", *_POOLS_OF_PIXELS), _OfPixels()),
     "concatenate": _Concatenation(),
     "nn.conv2d_winograd": _Winograd(),
-    "nn.bias_add": _Elements(),
 }
 """The kinds of operators by name, besides direct convolutions and other operators on elements."""
-_CONVOLUTION, _DEPTHWISE, _ELEMENTS = _Convolution(), _Depthwise(), _Elements()
+_ELEMENTS = _Elements()
 
 
 def _kind_of(op: OperatorOp) -> _Kind | None:
@@ -331,9 +328,9 @@ def _kind_of(op: OperatorOp) -> _Kind | None:
         form = form_of(op)
         if form is None or form.lack(op) or not isinstance(op.args[1].owner, ConstantOp):
             return None
-        return _DEPTHWISE if "depthwise" in form.packed else _CONVOLUTION
-    if name == "nn.bias_add" and op.attribute_value("axis") not in (1, -3):
-        return None
+        return _Depthwise(form) if "depthwise" in form.packed else _Convolution(form)
+    if name == "nn.bias_add":
+        return _ELEMENTS if op.attribute_value("axis") in (1, -3) else None
     if name in _KINDS:
         return _KINDS[name]
     is_of_axes = any(attribute.name in _OF_AXES for attribute in op.operator.attributes)
