@@ -145,22 +145,21 @@ def _tile_of_products(nest: Nest, spatial: Sequence[int], loads: Sequence[int], 
 def _tile_of_rows(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> Tile:
     """The tile in which each vector of a load is used for the results of some rows, if such rows exist. The parameters
     are those of `_tile_of_products`."""
-    if _is_far(nest, spatial, loads, vector):
+    if _has_elements_read_once(nest, spatial, loads, vector):
         return Tile(vector, PARTIAL * nest.line_lanes)
     choices = (choose_rows(nest, spatial, [load], PARTIAL, PARTIAL // 2) for load in reversed(loads))
     rows, height = next((choice for choice in choices if choice[0] is not None), (None, 1))
     return Tile(vector, min(nest.line_lanes, nest.strides.extents[vector]), rows, height)
 
 
-def _is_far(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> bool:
-    """Whether a factor is larger than the L2 cache, and each of its elements is used once. A far memory sends one
-    stream of neighbouring elements faster than several streams. The parameters are those of `_tile_of_products`."""
+def _has_elements_read_once(nest: Nest, spatial: Sequence[int], loads: Sequence[int], vector: int) -> bool:
+    """Whether each element of a factor is used once, in long rows. Rows read one after another are one stream of
+    memory, which arrives faster than several streams. The parameters are those of `_tile_of_products`."""
     strides = nest.strides
     extents, axes = strides.extents, [*spatial, *strides.of_kind("reduce")]
     if UNKNOWN in extents or extents[vector] < PARTIAL * nest.line_lanes:
         return False
-    is_single = any(all(strides.read[load][n] for n in axes if extents[n] > 1) for load in loads)
-    return is_single and strides.size(axes) * strides.element_bytes > nest.cpu.l2_bytes
+    return any(all(strides.read[load][n] for n in axes if extents[n] > 1) for load in loads)
 
 
 def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
