@@ -157,7 +157,7 @@ def _has_elements_read_once(nest: Nest, spatial: Sequence[int], loads: Sequence[
     memory, which arrives faster than several streams. The parameters are those of `_tile_of_products`."""
     strides = nest.strides
     extents, axes = strides.extents, [*spatial, *strides.of_kind("reduce")]
-    if UNKNOWN in extents or extents[vector] < PARTIAL * nest.line_lanes:
+    if UNKNOWN in extents or extents[vector] <= 2 * PARTIAL * nest.line_lanes:
         return False
     return any(all(strides.read[load][n] for n in axes if extents[n] > 1) for load in loads)
 
