@@ -88,6 +88,7 @@ PASSES: dict[str, str] = {
     "tir-simplify": "tir.simplify",
     "tir-unroll-loops": "tir.unroll_loops",
     "tir-vectorize-loops": "tir.vectorize_loops",
+    "tir-version-rows": "tir.version_rows",
 }
 """Every pass of Stepwell: its name, and its module below this package."""
 

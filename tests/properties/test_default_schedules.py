@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from xdsl.dialects.builtin import DictionaryAttr
 
-from stepwell import Schedule, schedule_cpu
+from stepwell import Schedule, apply_passes, schedule_cpu
 from stepwell.analysis import unscheduled
 from stepwell.core.cpu import CPU_MODELS
 from stepwell.core.processors import threads
@@ -32,11 +32,12 @@ def _no_least_time() -> Iterator[None]:
 def check(module: Module, data: st.DataObject, size: int | None) -> None:
     cpu, seed = data.draw(st.sampled_from(sorted(CPU_MODELS))), data.draw(st.integers(0, 2**16))
     cpu += data.draw(st.sampled_from(("", ",l2_bytes=256")))
-    schedules = schedule_cpu(module, cpu)
+    versioned = apply_passes(module, f"tir-version-rows{{least-bytes={data.draw(st.sampled_from((1, 1 << 18)))}}}")
+    schedules = schedule_cpu(versioned, cpu)
     check_computes_the_same(module, schedules.mod, seed=seed, size=size)
     with threads(data.draw(st.sampled_from((1, 3)))):
         check_same_outputs(module, schedules.mod, seed=seed, target="llvm", size=size)
-    again = Schedule(module)
+    again = Schedule(versioned)
     again.replay(schedules.trace)
     assert again.mod.script() == schedules.mod.script()
 

@@ -106,6 +106,41 @@ def transpose(A: T.Buffer((5, 7), "float32"), B: T.Buffer((7, 5), "float32")):
         ],
     ),
     (
+        "tir-version-rows{least-bytes=64}",
+        """\
+@T.prim_func
+def product(x: T.handle, W: T.Buffer((4, 4), "float32"), y: T.handle):
+    T.func_attr({"relay.kernel": True})
+    n = T.int64()
+    X = T.match_buffer(x, (n, 4), "float32")
+    Y = T.match_buffer(y, (n, 4), "float32")
+    for i, j, k in T.grid(n, 4, 4):
+        with T.block("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + X[vi, vk] * W[vk, vj]
+
+@T.prim_func
+def call(x: T.handle, W: T.Buffer((4, 4), "float32"), y: T.handle):
+    T.func_attr({"relay.kernel": True})
+    n = T.int64()
+    X = T.match_buffer(x, (n, 4), "float32")
+    Y = T.match_buffer(y, (n, 4), "float32")
+    T.evaluate(T.call_extern("int32", "f"))
+    for i, j, k in T.grid(n, 4, 4):
+        with T.block("Y"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + X[vi, vk] * W[vk, vj]
+""",
+        [
+            "2:5: applied: a version for one row",
+            "15:5: missed: no version for one row: it has statements other than loops and blocks",
+        ],
+    ),
+    (
         "tir-merge-kernels",
         "\n".join(
             FILL.format(name=name, n=n, m=m)

@@ -217,28 +217,29 @@ for i, j in T.grid(m, n):
 
 
 def unscheduled_program(choices: Choices) -> Module:
-    """A program with random sizes, constant or symbolic, and a random data type."""
+    """A program with random sizes, constant or symbolic, and a random data type. Each, or the size m alone, is
+    symbolic."""
     name = sorted(PROGRAMS)[choices.integer(0, len(PROGRAMS) - 1)]
     dtype = DTYPES[choices.integer(0, len(DTYPES) - 1)]
     sizes = {size: SIZES[choices.integer(0, len(SIZES) - 1)] for size in "mnk"}
-    is_symbolic = choices.integer(0, 3) == 0
-    return parse_tvmscript(program_text(name, dtype, sizes, is_symbolic))
+    symbols = {0: "mnk", 1: "m"}.get(choices.integer(0, 4), "")
+    return parse_tvmscript(program_text(name, dtype, sizes, symbols))
 
 
-def program_text(name: str, dtype: str, sizes: dict[str, int], is_symbolic: bool) -> str:
-    """The text of a program. is_symbolic: whether the first dimension that each symbol may be bound by is symbolic."""
+def program_text(name: str, dtype: str, sizes: dict[str, int], symbols: str = "") -> str:
+    """The text of a program. symbols: the sizes that are symbolic, if a dimension binds them."""
     parameters, body = PROGRAMS[name]
     names = [parameter.partition(":")[0] for parameter in parameters]
     shapes = [parameter.partition(":")[2].strip() for parameter in parameters]
-    symbols = [size for size in "mnk" if is_symbolic and any(size in shape.split(", ") for shape in shapes)]
-    lines = [f"{size} = T.int32()" for size in symbols]
+    bound = [size for size in symbols if any(size in shape.split(", ") for shape in shapes)]
+    lines = [f"{size} = T.int32()" for size in bound]
     lines += [
         f'{name} = T.match_buffer({name.lower()}, ({shape},), "{dtype}")'
         for name, shape in zip(names, shapes, strict=True)
     ]
     lines = [*lines, *body.strip().format(dtype=dtype).splitlines()]
     text = "\n    ".join(lines)
-    constants = "\n".join(f"{size} = {number}" for size, number in sizes.items() if size not in symbols)
+    constants = "\n".join(f"{size} = {number}" for size, number in sizes.items() if size not in bound)
     return f"""
 {constants}
 

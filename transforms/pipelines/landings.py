@@ -188,17 +188,23 @@ def _graphs_to_loops(_options: Options) -> list[ModulePass]:
 # Passes of loops
 
 
+_SHARE_OF_MATRIX = 4
+"""The divisor of the L2 cache for the least matrix of products that get a version for one row."""
+
+
 def _schedule_cpu(options: Options) -> list[ModulePass]:
     # lazy: the schedule primitives are needed for functions without a schedule only
     from ..tir.collapse_axes import TirCollapseAxesPass
     from ..tir.merge_kernels import TirMergeKernelsPass
     from ..tir.schedule_cpu import TirScheduleCpuPass
+    from ..tir.version_rows import TirVersionRowsPass
 
     # The checks of `sanitize` state the accesses of the program as its user wrote it.
     if not options.schedule or options.sanitize:
         return []
     return [
         TirCollapseAxesPass(),
+        TirVersionRowsPass(least_bytes=options.cpu.l2_bytes // _SHARE_OF_MATRIX),
         TirScheduleCpuPass(cpu=str(options.cpu), contract=options.contract is None),
         TirMergeKernelsPass(),
     ]

@@ -29,7 +29,7 @@ def _no_least_time() -> Iterator[None]:
 
 
 def program(name: str, dtype: str = "float32", /, **sizes: int) -> Module:
-    return parse_tvmscript(program_text(name, dtype, SIZES | sizes, is_symbolic=False))
+    return parse_tvmscript(program_text(name, dtype, SIZES | sizes))
 
 
 def rules_of(name: str) -> dict[str, str]:
@@ -246,7 +246,7 @@ def test_rows_of_two_products_are_computed_in_tiles() -> None:
 
 # Functions that stay as they are
 
-PRODUCT = program_text("product", "float32", SIZES, is_symbolic=False)
+PRODUCT = program_text("product", "float32", SIZES)
 
 
 @pytest.mark.parametrize(
