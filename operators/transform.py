@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import accumulate, pairwise, takewhile
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from math import prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..expressions import functions as scalar
 from ..expressions.errors import TeError
 from ..expressions.expr import Mul, PrimExpr, Select, binary_expr, cast, const
 from ..expressions.index_dtype import position_dtype
+from ..expressions.sizes import normal_form
 from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
 from .axes import Axes, nonnegative_axes, nonnegative_axis
 from .definition import Pattern, operator
@@ -22,6 +24,8 @@ from .requirements import require_integers
 
 Array = Any
 """An array of numpy."""
+_Factors: TypeAlias = tuple[int, list[PrimExpr]]
+"""The product of known extents, and the unknown factors of other extents."""
 
 
 def _rearrange(shape: Sequence[Extent], source: Callable[..., PrimExpr], name: str) -> Tensor:
@@ -76,30 +80,42 @@ def _code(extent: Extent) -> Extent:
 
 def _split_in_two(extent: Extent, first: Extent, second: Extent) -> list[Extent]:
     if isinstance(first, int) and first == -1:
-        return [extent // second, second]
-    return [first, extent // first if isinstance(second, int) and second == -1 else second]
+        return [_quotient([extent], [second]), second]
+    return [first, _quotient([extent], [first]) if isinstance(second, int) and second == -1 else second]
+
+
+def _quotient(whole: Sequence[Extent], part: Sequence[Extent]) -> Extent:
+    """The product of some extents divided by the product of others, without their common factors."""
+    (total, unknown), (count, others) = _cancel(_factors(whole), _factors(part))
+    if not others and count and total % count == 0:
+        return total // count * _product(unknown)
+    return _product([total, *unknown]) // _product([count, *others])
+
+
+def _cancel(whole: _Factors, part: _Factors) -> tuple[_Factors, _Factors]:
+    """The factors of two products without the unknown factors of both."""
+    (total, unknown), (count, others) = whole, part
+    unknown, others = list(unknown), list(others)
+    for factor in list(others):
+        same = next((n for n, other in enumerate(unknown) if is_same_extent(factor, other)), None)
+        if same is not None:
+            others.remove(factor)
+            del unknown[same]
+    return (total, unknown), (count, others)
 
 
 def _infer_extent(
     shape: Sequence[Extent], newshape: Sequence[Extent], result: list[Extent], inferred: int | None
 ) -> list[Extent]:
     """The shape with the inferred extent in place of its -1."""
-    (total, unknown), (count, result_factors) = _factors(shape), _factors(result)
+    (total, unknown), (count, result_factors) = _cancel(_factors(shape), _factors(result))
     where = f"reshape: newshape {list(newshape)} of a tensor of shape {list(shape)}"
-    for factor in list(result_factors):
-        same = next((n for n, other in enumerate(unknown) if is_same_extent(factor, other)), None)
-        if same is not None:  # a factor of both sides cancels
-            result_factors.remove(factor)
-            del unknown[same]
     if inferred is not None:
         if count == 0:
             total, count = _cancel_zeros(shape, result)
         if count == 0 or (not unknown and not result_factors and total % count):
             raise TeError(f"{where}: nothing stands for -1")
-        whole, part = _product([total, *unknown]), _product([count, *result_factors])
-        result[inferred] = (
-            total // count * _product(unknown) if not result_factors and not total % count else whole // part
-        )
+        result[inferred] = _quotient([total, *unknown], [count, *result_factors])
     elif unknown or result_factors:
         raise TeError(f"{where}: not known to have as many elements")
     elif total != count:
@@ -119,7 +135,7 @@ def _nonzero_product(extents: Sequence[Extent]) -> tuple[int, int]:
     return prod(number for number in known if number), known.count(0)
 
 
-def _factors(extents: Sequence[Extent]) -> tuple[int, list[PrimExpr]]:
+def _factors(extents: Sequence[Extent]) -> _Factors:
     """The product of the known extents, and the unknown factors of the other extents."""
     number, unknown, todo = 1, list[PrimExpr](), list(extents)
     while todo:
@@ -171,29 +187,57 @@ def contrib_reverse_reshape(data: Tensor, newshape: Sequence[int]) -> Tensor:
 
 def with_shape(data: Tensor, shape: Sequence[Any]) -> Tensor:
     """A tensor with another shape of as many elements, in the same row-major order."""
-    dtype = position_dtype(data.shape)
-    pairs = zip(map(known_extent, reversed(data.shape)), map(known_extent, reversed(shape)), strict=False)
-    last = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1] is not None, pairs))  # they stay as they are
-    count, outer = len(shape) - last, data.shape[: data.ndim - last]
+    groups = list(_groups_of_dimensions(data.shape, shape))
 
     def source(*axes: PrimExpr) -> PrimExpr:
-        position: PrimExpr = const(0, dtype)
-        counted = [
-            (axis, extent) for axis, extent in zip(axes[:count], shape, strict=False) if known_extent(extent) != 1
-        ]
-        for n, (axis, extent) in enumerate(counted):
-            position = widen_index(axis, dtype) if n == 0 else position * extent + axis
         indices: list[PrimExpr] = []
-        first = next((n for n, extent in enumerate(outer) if known_extent(extent) != 1), 0)
-        for n, extent in reversed(list(enumerate(outer))):
-            if n < first:
-                indices.insert(0, const(0, position.dtype))
-                continue
-            indices.insert(0, position if n == first else position % extent)
-            position = position // extent
-        return data(*indices, *axes[count:])
+        for outer, inner in groups:
+            indices += _indices_of_group(data.shape[outer], shape[inner], axes[inner])
+        return data(*indices)
 
     return _rearrange(list(shape), source, "reshape")
+
+
+def _groups_of_dimensions(shape: Sequence[Extent], other: Sequence[Extent]) -> Iterator[tuple[slice, slice]]:
+    """The least groups of consecutive dimensions of two shapes of as many elements that have as many elements in both.
+    The indices of a group depend on those of the other group alone."""
+    ends = {product: n for n, product in enumerate(_products_before(other))}
+    start = other_start = 0
+    for end, product in enumerate(_products_before(shape)):
+        other_end = ends.get(product, 0)
+        if other_end > other_start and end > start:
+            yield slice(start, end), slice(other_start, other_end)
+            start, other_start = end, other_end
+    if start < len(shape) or other_start < len(other):
+        yield slice(start, len(shape)), slice(other_start, len(other))
+
+
+def _products_before(shape: Sequence[Extent]) -> Iterator[Hashable]:
+    """For each number of leading dimensions, equal values for equal products of their extents."""
+    number, unknown = 1, list[Hashable]()
+    yield number, ()
+    for extent in shape:
+        known, factors = _factors([extent])
+        number *= known
+        unknown += map(normal_form, factors)
+        yield number, frozenset(Counter(unknown).items())
+
+
+def _indices_of_group(shape: Sequence[Extent], other: Sequence[Extent], axes: Sequence[PrimExpr]) -> list[PrimExpr]:
+    """The indices of the element of some dimensions at the position that axes of other extents count."""
+    counted = [(axis, extent) for axis, extent in zip(axes, other, strict=True) if known_extent(extent) != 1]
+    dimensions = [n for n, extent in enumerate(shape) if known_extent(extent) != 1]
+    indices: list[PrimExpr] = [const(0, "int32")] * len(shape)
+    if not dimensions or not counted:
+        return indices
+    dtype = position_dtype(shape) if len(counted) > 1 else "int32"
+    position = widen_index(counted[0][0], dtype)
+    for axis, extent in counted[1:]:
+        position = position * extent + axis
+    for n in reversed(dimensions):
+        indices[n] = position if n == dimensions[0] else position % shape[n]
+        position = position // shape[n]
+    return indices
 
 
 def _squeeze_reference(data: Array, axis: Axes) -> Array:

@@ -40,7 +40,7 @@ class TirVersionRowsPass(ModulePass):
     of results is the axis of rows. One factor is a matrix of static size, which the row does not index and all other
     axes do.
 
-    least_bytes: the least size of the matrix.
+    least-bytes: the least size of the matrix.
 
     Before
         for i, j, k in T.grid(n, 1024, 256):
