@@ -206,7 +206,7 @@ class SumRanges:
                 # of its sums is a bound.
                 choose = max if (k > 0) == isinstance(atom, MaxAtom) else min
                 best = max(best, choose(self._search(without + s * k, depth - 1) for s in atom.sums))
-            for fact in self._facts(atom):
+            for fact in (*self._facts(atom), *_facts_of_nested_quotients(atom, lin)):
                 m = fact.terms.get(atom, 0)
                 if m * k > 0 and k % m == 0:
                     self._budget -= 1
@@ -285,6 +285,22 @@ class SumRanges:
     def is_provably(self, name: str, a: Lin | int, b: Lin | int) -> bool:
         """Whether `a <name> b` (`lt`, `le`, `gt`, `ge`, `eq`, `ne`) provably always holds."""
         return self.compare(name, a, b) is True
+
+
+def _facts_of_nested_quotients(atom: Atom, lin: Lin) -> Iterator[Lin]:
+    """Facts about quotients in a sum whose dividends differ by a number, and of which one divisor is a multiple of the
+    other: `0 <= x // 2 - 8 * (x // 16) <= 7`."""
+    for other in lin.terms:
+        for fine, coarse in ((atom, other), (other, atom)):
+            if not isinstance(fine, DivAtom) or not isinstance(coarse, DivAtom):
+                continue
+            small, large = fine.divisor.constant, coarse.divisor.constant
+            shift = (coarse.dividend - fine.dividend).constant
+            if small is None or large is None or shift is None or not 0 < small < large or large % small:
+                continue
+            rest = Lin.of(fine) - Lin.of(coarse, large // small)
+            yield rest - (-shift) // small
+            yield -rest + (large - 1 - shift) // small
 
 
 def _never_zero(lin: Lin) -> bool:

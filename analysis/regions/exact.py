@@ -190,10 +190,10 @@ def _lin_of_pieces(analyzer: Analyzer, atoms: dict[str, Atom], bound: isl.PwAff)
 
 def _lin_of(analyzer: Analyzer, atoms: dict[str, Atom], aff: isl.Aff) -> Lin:
     """An affine expression over parameters as a sum, in normal form."""
-    denominator = aff.get_denominator_val().to_python()
+    denominator = aff.get_denominator_val().get_num_si()
 
     def scale(value: isl.Val) -> int:
-        return value.mul(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, denominator)).to_python()
+        return value.mul(isl.Val.int_from_si(isl.DEFAULT_CONTEXT, denominator)).get_num_si()
 
     total = Lin(scale(aff.get_constant_val()))
     for n in range(aff.dim(isl.dim_type.param)):

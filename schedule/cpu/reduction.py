@@ -18,6 +18,8 @@ PARTIAL = 4
 
 WIDEST = 512
 """The bytes of the vectors of sums of a row: rows that are far from each other are read in so long parts."""
+FEWER_IF_DYNAMIC = 4
+"""The factor by which these vectors are fewer in a row of dynamic size, whose last tile has masks."""
 AT_ONCE = 4
 """The number of long rows that are added at a time: few enough streams for a processor to fetch in advance, also where
 rows at multiples of 4 KiB share the sets of a cache."""
@@ -38,7 +40,8 @@ def columns(nest: Nest) -> str:
     summed = _axis_of_long_rows(nest, vector)
     if summed is not None:
         return _add_rows(nest, summed, vector, lanes)
-    most = min(WIDEST // nest.cpu.vector_bytes, nest.cpu.vector_registers - 2)
+    widest = WIDEST // FEWER_IF_DYNAMIC if strides.extents[vector] == UNKNOWN else WIDEST
+    most = min(max(widest // nest.cpu.vector_bytes, 1), nest.cpu.vector_registers - 2)
     tile = Tile(vector, lanes, vectors=parts(-(-strides.extents[vector] // lanes), most))
     apply_tile(nest, tile)
     return tile.text(strides.names)

@@ -35,7 +35,8 @@ def steps(nest: Nest) -> tuple[str, str]:
     block = block_of(sch, writer)
     is_single = len(consumers(block)) == 1 and len(_stored(block)) == 1
     decline_unless(is_single and block.init is None, "its buffer that is read in steps is not written for it alone")
-    row = memref_type(source).get_shape()[-1]
+    extent = memref_type(source).get_shape()[-1]
+    row = UNKNOWN if extent < 0 else extent
     lanes = nest.lanes
     decline_unless(row >= 2 * step * nest.least_lanes, f"rows of {row} elements in steps of {step} are short")
     store = store_of(block)
@@ -60,8 +61,6 @@ def _source(nest: Nest, strides: Strides, vector: int) -> tuple[int, SSAValue]:
     for read, load in zip(strides.read, loads_of(nest.kernel.block), strict=True):
         buffer = load.buffer
         if 1 < read[vector] <= FARTHEST and isinstance(buffer.owner, AllocBufferOp):
-            shape = memref_type(buffer).get_shape()
-            decline_unless(UNKNOWN not in strides.extents and all(n >= 0 for n in shape), "a size is dynamic")
             return read[vector], buffer
     raise DeclineError("it reads no intermediate results in steps")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from math import gcd, prod
 
-from xdsl.dialects.builtin import AnyFloat, MemRefType
+from xdsl.dialects.builtin import AnyFloat, MemRefType, NoneAttr
 from xdsl.ir import SSAValue
 
 from ...analysis.index import Analyzer, Atom, DivAtom, Lin
@@ -19,10 +19,10 @@ from ...dialects.tir.tree import depends_on
 from .kernel import Kernel
 from .results import decline_unless
 
-IRREGULAR = 1 << 62
-"""The stride along an axis that changes an address by other numbers than multiples."""
+IRREGULAR = 1 << 1000
+"""The stride along an axis that changes an address by other numbers than multiples: greater than all strides."""
 UNKNOWN = (1 << 31) - 1
-"""The extent that represents a dynamic extent: large, and a multiple of no other."""
+"""The extent that represents a dynamic extent, in strides too: large, and a multiple of no other."""
 FLOAT_BYTES = 4
 """The least size of a float in a register: smaller floats are computed in f32."""
 
@@ -167,9 +167,7 @@ def _register_bytes(access: LoadOp | StoreOp) -> int:
 def _address(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> tuple[list[int], list[int]]:
     variables = list(block.variables)
     strides, runs = [0] * len(variables), [0] * len(variables)
-    assert isinstance(access.buffer.type, MemRefType)
-    steps = access.buffer.type.get_strides() or [None] * len(access.indices)
-    for step, index in zip(steps, access.indices, strict=True):
+    for step, index in zip(_steps(access), access.indices, strict=True):
         for atom, coefficient in analyzer.lin(index).terms.items():
             if atom in variables and step is not None:
                 strides[variables.index(atom)] += coefficient * step  # pyright: ignore[reportArgumentType]
@@ -185,6 +183,17 @@ def _address(analyzer: Analyzer, block: BlockOp, access: LoadOp | StoreOp) -> tu
         elif strides[axis]:
             runs[axis] = 1
     return strides, runs
+
+
+def _steps(access: LoadOp | StoreOp) -> Sequence[int | None]:
+    """The elements between neighbours along each dimension, with `UNKNOWN` for each dynamic extent; None for unknown
+    strides of a buffer that is not contiguous."""
+    type = access.buffer.type
+    assert isinstance(type, MemRefType)
+    if not isinstance(type.layout, NoneAttr):
+        return type.get_strides() or [None] * len(access.indices)
+    extents = [UNKNOWN if extent < 0 else extent for extent in type.get_shape()]
+    return [prod(extents[n + 1 :]) for n in range(len(extents))]
 
 
 def _run(atom: Atom, variable: SSAValue) -> int:

@@ -348,6 +348,21 @@ def ranges_of_digits_of_fused_loops() -> Iterator[World]:
 
 
 @proof
+def ranges_of_nested_quotients() -> Iterator[World]:
+    """`x // 2` and `x // 16` of one dividend, of which one divisor is a multiple of the other, or is not."""
+    w = World()
+    dividend = Lin.of(w.loop(0, 1000)) - 100
+    for fine, coarse in ((2, 16), (3, 12), (2, 3)):
+        ratio = coarse // fine
+        first, second = w.analyzer.floordiv(dividend, fine), w.analyzer.floordiv(dividend, coarse)
+        for lin in (first - second * ratio, second * ratio - first, first * 3 - second * (3 * ratio)):
+            w.claim_range(lin)
+        is_multiple = coarse % fine == 0
+        w.claim(z3.BoolVal((w.analyzer.bounds(first - second * ratio) == (0, ratio - 1)) == is_multiple))
+    yield w
+
+
+@proof
 def comparisons_by_divisors() -> Iterator[World]:
     w = World()
     x, y = w.free(i64), w.free(i64)
