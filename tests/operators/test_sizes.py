@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from stepwell import build
+from stepwell.expressions.sizes import values_of_size
 from stepwell.frontends import te
 from stepwell.operators import OPERATORS
 
@@ -110,6 +111,36 @@ def test_norms_along_sizes_that_are_known_at_the_call(name: str, size: int) -> N
     got = np.zeros((2, 3, size), "float32")
     build(te.create_prim_func([*inputs, OPERATORS[name].formula(*inputs)]))["main"](*given, got)
     np.testing.assert_allclose(got, OPERATORS[name].reference(*given), 1e-4, 1e-5)
+
+
+RESHAPES = [
+    ((n * 12, n, 5), [-4, -1, 12, 0, 0], (2, 12, 2, 5)),
+    ((n, 12, n, 5), [-3, 0, 0], (24, 2, 5)),
+    ((n, n + 1, 6), [0, 0, 2, 3], (2, 3, 2, 3)),
+    ((n, 6, n + 1), [0, 2, 3, 1, -1], (2, 2, 3, 1, 3)),
+    ((1, n, 1, 4, 6), [-3, 8, 3], (2, 8, 3)),
+]
+
+
+@pytest.mark.parametrize(("shape", "newshape", "expected"), RESHAPES)
+def test_reshape_divides_nothing_by_an_unknown_size(
+    shape: Sequence[Any], newshape: list[int], expected: tuple[int, ...]
+) -> None:
+    x = te.placeholder(shape, "float32", "x")
+    y = OPERATORS["reshape"].formula(x, newshape=newshape)
+    module = te.create_prim_func([x, y])
+    text = module.script()
+    assert "// n" not in text
+    assert "% n" not in text
+    data = np.arange(np.prod(expected), dtype="float32").reshape([_value(extent, 2) for extent in shape])
+    result = np.zeros(expected, "float32")
+    build(module)["main"](data, result)
+    np.testing.assert_array_equal(result, data.reshape(expected))
+
+
+def _value(extent: Any, number: int) -> int:
+    """The value of an extent for a value of `n`."""
+    return extent if isinstance(extent, int) else int(values_of_size(extent, {"n": number}))
 
 
 @pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
