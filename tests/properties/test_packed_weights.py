@@ -75,6 +75,19 @@ class Product(WithWeights):
 
 
 @dataclass(frozen=True)
+class MatrixProduct(Product):
+    """A product of a matrix of data and a matrix of weights, the columns of which are `units`."""
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        shapes = super().shapes
+        return {**shapes, "w": shapes["w"][::-1]}
+
+    def product(self, x: Expr, w: Expr) -> Expr:
+        return relay.nn.matmul(x, w)
+
+
+@dataclass(frozen=True)
 class Convolution(WithWeights):
     """A convolution. result: the extents of the image of the result.  window, strides, dilation: along each dimension.
     padding: before and after the image."""
@@ -120,6 +133,14 @@ products = st.builds(
     dtypes,
     epilogues,
 )
+matrices = st.builds(
+    MatrixProduct,
+    st.sampled_from(((2,), (3,), (13,))),
+    st.sampled_from((1, 3, 40)),
+    st.sampled_from((16, 39, 65)),
+    dtypes,
+    epilogues,
+)
 
 
 windows = st.sampled_from(((1, 1), (3, 3), (2, 1), (1, 5), (7, 7)))
@@ -149,7 +170,7 @@ depthwise = st.builds(
 
 
 @settings(max_examples=max(1, settings().max_examples // 2))
-@given(products | convolutions | in_groups | depthwise, st.sampled_from((1, 3)), st.booleans())
+@given(products | matrices | convolutions | in_groups | depthwise, st.sampled_from((1, 3)), st.booleans())
 @example(Product((70,), 40, 48, "float32", "residual"), 3, False)  # several tiles of rows for each thread
 @example(Product((13,), 40, 48, "float32", "residual"), 1, True)  # a tile of fewer rows
 @example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "residual relu"), 3, False)

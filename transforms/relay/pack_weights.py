@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
-from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
+from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape_of
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
 from .graphs import graphs_of, replace
@@ -40,10 +40,11 @@ _DTYPES = ("float32", "float64")
 class RelayPackWeightsPass(ModulePass):
     """Stores weights in blocks of 16 rows, in the order in which products and convolutions read them.
 
-    Supported are the weights of `nn.dense`, and the weights of `nn.conv2d` in the layouts NCHW and OIHW, without
-    groups, with groups of whole blocks of output channels, or with a group for each channel (depthwise). Elements of 16
-    rows, which are output channels of convolutions, are adjacent, as a vector. A product then reads its weights once,
-    in order, without a copy in each run; a convolution has vectors of channels, for windows of any size and strides.
+    Supported are the weights of `nn.dense`, of `nn.matmul`, whose rows are the columns of a second matrix that is not
+    transposed, and of `nn.conv2d` in the layouts NCHW and OIHW, without groups, with groups of whole blocks of output
+    channels, or with a group for each channel (depthwise). Elements of 16 rows, which are output channels of
+    convolutions, are adjacent, as a vector. A product then reads its weights once, in order, without a copy in each
+    run; a convolution has vectors of channels, for windows of any size and strides.
     Weights are padded with zeros to whole blocks; `relay-fold-constants` computes the blocks of constants. Weights of
     convolutions that are no constants are stored in blocks in each run, apart from those of depthwise ones.
 
@@ -100,8 +101,19 @@ def _pack(op: OperatorOp, form: Form, builder: RelayBuilder) -> None:
 
 def rows_of_weights(op: OperatorOp) -> int:
     """The number of rows of the static weights of a product or a convolution, which are output channels there."""
-    (rows,) = (size for size in shape_of(op.args[1])[:1] if isinstance(size, int))
+    (rows,) = (size for size in _shape_of_weights(op)[:1] if isinstance(size, int))
     return rows
+
+
+def _shape_of_weights(op: OperatorOp) -> Sequence[Size]:
+    """The shape of weights, with the rows, which are summed, first: the columns of a matrix that is not transposed."""
+    shape = shape_of(op.args[1])
+    return shape[::-1] if _has_columns(op) else shape
+
+
+def _has_columns(op: OperatorOp) -> bool:
+    """Whether the rows of the weights of a product are the columns of its second matrix."""
+    return op.operator.name == "nn.matmul" and not op.attribute_value("transpose_b")
 
 
 @dataclass(frozen=True)
@@ -123,6 +135,8 @@ class Form:
         """The result of the operator with packed weights in place of `op`. data: the first operand.  attributes: those
         besides the attributes of `op`."""
         weight, rows = op.args[1], rows_of_weights(op)
+        if _has_columns(op):
+            weight = builder.operator("transpose", weight, axes=[1, 0])
         others = [size for size in shape_of(weight)[1:] if isinstance(size, int)]
         blocks = -(-rows // LANES)
         if rows % LANES:
@@ -140,7 +154,9 @@ def _lack_of_dense(op: OperatorOp) -> str:
     reason = lack_of_dtype(op, _DTYPES)
     if reason:
         return reason
-    units, inner = shape_of(op.args[1])
+    if op.operator.name == "nn.matmul" and op.attribute_value("transpose_a"):
+        return "its first matrix is transposed"
+    units, inner = _shape_of_weights(op)
     if not isinstance(units, int) or not isinstance(inner, int):
         return "a dynamic size of weights"
     return "" if units >= LANES else f"{units} rows of weights, expected {LANES} or more"
@@ -222,8 +238,10 @@ def _grouped_attributes(op: OperatorOp, channels: int) -> dict[str, Any]:
 
 _DEPTHWISE = Form("nn.contrib_depthwise_conv2d_pack", _lack_of_depthwise, _loss_of_depthwise, _convolution_attributes)
 """The form of `nn.conv2d` with a group for each channel."""
+_DENSE = Form("nn.contrib_dense_pack", _lack_of_dense, _loss_of_dense, _dense_attributes)
 _FORMS: Mapping[str, Form] = {
-    "nn.dense": Form("nn.contrib_dense_pack", _lack_of_dense, _loss_of_dense, _dense_attributes),
+    "nn.dense": _DENSE,
+    "nn.matmul": _DENSE,
     "nn.conv2d": Form(
         "nn.contrib_conv2d_pack", _lack_of_convolution, _loss_of_convolution, _grouped_attributes, packs_operands=True
     ),

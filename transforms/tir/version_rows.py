@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer
-from ...analysis.scopes import declarations, statements
+from ...analysis.scopes import declarations, loops_around, statements
 from ...analysis.unscheduled import unscheduled_functions
 from ...core.dtypes import dtype_of, element_byte_size
 from ...core.identifiers import fresh_name
@@ -21,6 +21,7 @@ from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.attributes import SCHEDULE_RULE
 from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, Mixed, StoreOp, TirBuilder
+from ...dialects.tir.copying import copy_expression
 from ...dialects.tir.tree import depends_on, with_expressions
 from .extents import set_extents
 
@@ -74,16 +75,16 @@ class TirVersionRowsPass(ModulePass):
 
 
 def _rows_of(func: FuncOp, least_bytes: int) -> SSAValue | None:
-    """The number of rows of a product in a function; None without such a product, or if the number is computed inside
-    of a statement, or if a rule schedules several blocks by name."""
+    """The number of rows of a product in a function; None without such a product, or if the number depends on the
+    variable of a loop, or if a rule schedules several blocks by name."""
     if not func.regions:
         return None
-    body, blocks = func.body.block, list(find_ops(func, BlockOp))
+    blocks = list(find_ops(func, BlockOp))
     if any(block.annotations is not None and SCHEDULE_RULE in block.annotations.data for block in blocks):
         return None
     for block in blocks:
         rows = _rows_of_product(block, least_bytes)
-        if rows is not None and (rows.owner is body or getattr(rows.owner, "parent", None) is body):
+        if rows is not None and not depends_on(rows, [loop.variable for loop in loops_around(block)]):
             return rows
     return None
 
@@ -130,8 +131,9 @@ def _add_version(func: FuncOp, rows: SSAValue) -> None:
         _remarks.missed(func, lambda: "no version for one row: it has statements other than loops and blocks")
         return
     builder = TirBuilder(InsertPoint.before(moved[0]), func.location)
-    condition = builder.binary("eq", rows, builder.const(1, dtype_of(rows.type)))
-    branch = IfOp(condition, Region(_version(func, moved, condition)))
+    number = copy_expression(rows, builder, {})
+    condition = builder.binary("eq", number, builder.const(1, dtype_of(number.type)))
+    branch = IfOp(condition, Region(_version(func, moved, number)))
     branch.location = func.location
     builder.insert(branch)
     for op in moved:
@@ -140,36 +142,29 @@ def _add_version(func: FuncOp, rows: SSAValue) -> None:
     _remarks.applied(func, lambda: "a version for one row")
 
 
-def _version(func: FuncOp, ops: Sequence[Operation], condition: SSAValue) -> Block:
-    """Copies of operations of a function for one row. condition: whether there is one row."""
-    version, values = Block(), dict[SSAValue, SSAValue]()
+def _version(func: FuncOp, ops: Sequence[Operation], rows: SSAValue) -> Block:
+    """Copies of operations of a function for one row. rows: the number of rows."""
+    version, values, analyzer = Block(), dict[SSAValue, SSAValue](), Analyzer()
     for op in ops:
         copy = op.clone(values)
         copy.location = op.location
         version.add_op(copy)
+
+    def is_rows(extent: Mixed) -> bool:
+        return isinstance(extent, SSAValue) and extent.type == rows.type and analyzer.same(extent, rows)
+
     names = {block.block_name.data for block in find_ops(func, BlockOp)}
-    analyzer = Analyzer()
-    with analyzer.assuming(condition):
-
-        def known(extent: Mixed) -> int | None:
-            return None if isinstance(extent, int) else analyzer.number(extent)
-
-        for op in version.walk():
-            match op:
-                case ForOp():
-                    _set_known(op, {0: known(op.mixed_bounds[1])})
-                case BlockOp():
-                    op.block_name = StringAttr(fresh_name(f"{op.block_name.data}_row", names))
-                    _set_known(op, {n: known(axis.extent) for n, axis in enumerate(op.axes)})
-                case AccessOp():
-                    _set_known(op, {n: known(extent) for n, (_, extent) in enumerate(op.region)})
-                case _:
-                    pass
+    for op in version.walk():
+        match op:
+            case ForOp():
+                extents = [op.mixed_bounds[1]]
+            case BlockOp():
+                op.block_name = StringAttr(fresh_name(f"{op.block_name.data}_row", names))
+                extents = [axis.extent for axis in op.axes]
+            case AccessOp():
+                extents = [extent for _, extent in op.region]
+            case _:
+                continue
+        if numbers := [n for n, extent in enumerate(extents) if is_rows(extent)]:
+            set_extents(op, numbers, lambda _: 1)
     return version
-
-
-def _set_known(op: ForOp | BlockOp | AccessOp, extents: dict[int, int | None]) -> None:
-    """Replaces extents by the numbers that they are."""
-    for n, extent in extents.items():
-        if extent is not None:
-            set_extents(op, [n], lambda _, extent=extent: extent)

@@ -15,6 +15,22 @@ relay.func @whole("x" %x: tensor<2x8x32xf32>) {
 
 // -----
 
+// The columns of a second matrix are the rows of weights, unless it is transposed.
+relay.func @columns("x" %x: tensor<?x8xf32, #relay.sizes<"n">>, "y" %y: tensor<4x32xf32>) {
+  %w = relay.constant "w" : tensor<8x32xf32>
+  %0 = relay.nn.matmul(%x, %w) : (tensor<?x8xf32, #relay.sizes<"n">>, tensor<8x32xf32>) -> tensor<?x32xf32, #relay.sizes<"n">>
+  %1 = relay.nn.matmul(%y, %w) {transpose_b = true} : (tensor<4x32xf32>, tensor<8x32xf32>) -> tensor<4x8xf32>
+  relay.return %0 : tensor<?x32xf32, #relay.sizes<"n">>, %1 : tensor<4x8xf32>
+}
+// CHECK:       relay.func @columns
+// CHECK:         relay.transpose(%w) {axes = [1, 0]} : (tensor<8x32xf32>) -> tensor<32x8xf32>
+// CHECK-NEXT:    relay.reshape({{.*}}) {newshape = [2, 16, 8]}
+// CHECK-NEXT:    relay.transpose
+// CHECK-NEXT:    relay.nn.contrib_dense_pack(%x, {{.*}}) {weight_layout = "NC16n", units = 32}
+// CHECK-NEXT:    relay.nn.matmul(%y, %w) {transpose_b = true}
+
+// -----
+
 // Zeros fill the last block.
 relay.func @filled("x" %x: tensor<4x8xf64>) {
   %w = relay.constant "w" : tensor<19x8xf64>

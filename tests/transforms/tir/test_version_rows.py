@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell import Module, apply_passes, build, parse_tvmscript, schedule_cpu
+from stepwell import Module, apply_passes, build, parse_tvmscript, schedule_cpu, te
 from stepwell.core.remarks import collect_remarks
+from stepwell.dialects.tir import BlockOp, IfOp
 
 PRODUCT = """
 @T.prim_func
@@ -52,6 +53,18 @@ def test_any_number_of_rows_has_the_same_results(rows: int, transposed: bool, at
         y = np.full((1, rows, 24), np.nan, "float32")
         build(module, target=target)(x, np.ascontiguousarray(w.T) if transposed else w, b, y)
         np.testing.assert_array_equal(y, np.maximum(x @ w + b, 0))
+
+
+def test_a_number_of_rows_that_is_computed_has_a_version_too() -> None:
+    rows = te.var("a"), te.var("b")
+    x = te.placeholder((rows[0] * rows[1], 40), "float32", "x")
+    w = te.placeholder((40, 24), "float32", "w")
+    k = te.reduce_axis((0, 40), "k")
+    y = te.compute((rows[0] * rows[1], 24), lambda i, j: te.sum(x[i, k] * w[k, j], axis=k), "y")
+    module = versions(te.create_prim_func([*rows, x, w, y]))
+    (branch,) = (op for op in module.function_ops["main"].walk() if isinstance(op, IfOp))
+    extents = {each.extent for op in branch.then.walk() if isinstance(op, BlockOp) for each in op.axes}
+    assert extents == {1, 24, 40}
 
 
 def test_each_version_has_a_schedule_of_its_own() -> None:
