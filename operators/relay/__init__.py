@@ -18,7 +18,7 @@ from .functions import (
     SizeLimit,
     YieldOp,
 )
-from .inference import SizeScope, free_sizes, operand_names, result_types, type_of_tensor
+from .inference import SizeScope, free_sizes, names_of_size, operand_names, result_types, type_of_tensor
 from .operators import OPERATIONS, OperatorOp
 from .types import Size, SizesAttr, dtype_of_tensor, normal_size, shape_of, tensor_type
 
@@ -43,6 +43,7 @@ __all__ = [
     "constant_array",
     "dtype_of_tensor",
     "free_sizes",
+    "names_of_size",
     "normal_size",
     "operand_names",
     "result_types",

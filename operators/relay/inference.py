@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,14 +17,20 @@ from .types import Size, dtype_of_tensor, shape_of, tensor_type
 
 
 class SizeScope:
-    """A scope of size variables, and conversion of sizes to expressions of these variables."""
+    """A scope of size variables, and conversion of sizes to expressions of these variables.
 
-    def __init__(self) -> None:
+    renamed: sizes that are variables with other names, `b * s` for instance.
+    """
+
+    def __init__(self, renamed: Mapping[str, str] | None = None) -> None:
         self.variables: dict[str, SizeVar] = {}
+        self._renamed = renamed or {}
 
     def __call__(self, size: Size) -> Any:
         """A size as an expression."""
-        return size if isinstance(size, int) else parse_size(size, self.variable)
+        if isinstance(size, int):
+            return size
+        return self.variable(self._renamed[size]) if size in self._renamed else parse_size(size, self.variable)
 
     def variable(self, name: str) -> SizeVar:
         """The variable called `name`, created on first use."""
@@ -71,3 +77,10 @@ def free_sizes(given: Iterable[Attribute], made: Iterable[Attribute] = ()) -> li
         sizes(text)
     own = {size for type in given for size in shape_of(type)}
     return [name for name in sizes.variables if name not in own]
+
+
+def names_of_size(size: Size) -> set[str]:
+    """The names in a size."""
+    scope = SizeScope()
+    scope(size)
+    return set(scope.variables)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
 
 from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
+from ...core.identifiers import fresh_name
 from ...dialects import te
 from ...dialects.attributes import GRAPH_KERNEL, TIR_NOALIAS
 from ...dialects.tir.annotations import annotation_value
@@ -16,7 +17,16 @@ from ...expressions.expr import Var, const
 from ...expressions.index_dtype import requires_wide_indices, with_index_dtype
 from ...expressions.tensor import Tensor, compute, elementwise_tensor
 from ...expressions.write import TeFuncEmitter
-from ...operators.relay import ConstantOp, FuncOp, OperatorOp, SizeScope, dtype_of_tensor, free_sizes, shape_of
+from ...operators.relay import (
+    ConstantOp,
+    FuncOp,
+    OperatorOp,
+    SizeScope,
+    dtype_of_tensor,
+    free_sizes,
+    names_of_size,
+    shape_of,
+)
 
 Formula: TypeAlias = Callable[..., Any]
 """A function from tensors, and explicit attributes by name, to the tensor or tensors that an operator computes."""
@@ -30,7 +40,7 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
 
     formulas: functions that compute operators, by name, in place of their definitions. Raises the TeErrors of formulas.
     """
-    sizes, values = SizeScope(), dict[SSAValue, Tensor]()
+    sizes, values = SizeScope(_names_of_sizes(func)), dict[SSAValue, Tensor]()
     for name, value in func.params:
         values[value] = sizes.placeholder(value.type, name)
     inputs = list(values.values())
@@ -52,6 +62,24 @@ def kernel_of(func: FuncOp, formulas: Mapping[str, Formula] | None = None) -> te
 def sizes_of_kernel(func: FuncOp) -> list[str]:
     """The sizes that no parameter determines by itself, which are the last parameters of the kernel of a function."""
     return free_sizes([value.type for _, value in func.params], func.result_types_)
+
+
+def _names_of_sizes(func: FuncOp) -> dict[str, str]:
+    """Names for sizes of parameters that are computed from others, as `b * s`, where nothing else in a function depends
+    on these others: the kernel has one size then, of which loops are divided as of any other."""
+    given = {size for _, value in func.params for size in _sizes(value)}
+    made = {size for op in func.body.block.ops for value in op.results for size in _sizes(value)}
+    names = {size: names_of_size(size) for size in sorted(given | made)}
+    taken = set[str]().union(*names.values())
+    return {
+        size: fresh_name("_".join(sorted(names[size])), taken)
+        for size in sorted(given)
+        if size not in names[size] and all(other == size or names[other].isdisjoint(names[size]) for other in names)
+    }
+
+
+def _sizes(value: SSAValue) -> Iterator[str]:
+    return (size for size in shape_of(value) if isinstance(size, str))
 
 
 def _with_wide_indices(parameters: Sequence[Tensor | Var], func: FuncOp) -> Sequence[Tensor | Var]:
