@@ -93,6 +93,16 @@ resize2d_python = _resize(2, "NCHW")
 resize3d_python = _resize(3, "NCDHW")
 
 
+def crop_and_resize_python(
+    image: Array, boxes: Array, box_indices: Array, crop_size: Sequence[int], layout: str, method: str = "bilinear",
+    extrapolation_value: float = 0,
+) -> Array:  # fmt: skip
+    """`image.crop_and_resize`."""
+    attributes = {"crop_size": list(crop_size), "layout": layout, "method": method}
+    name = "image.crop_and_resize"
+    return _reference(name, image, boxes, box_indices, **attributes, extrapolation_value=extrapolation_value)
+
+
 def conv2d_transpose_nhwc_python(
     a_np: Array, w_np: Array, weight_format: str, stride: Any, padding: Any, output_padding: Any = (0, 0)
 ) -> Array:
