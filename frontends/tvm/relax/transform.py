@@ -41,7 +41,9 @@ from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
+from .parallel import Check, CombineProducts
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from .sizes import with_sizes
 from .struct_info import TupleStructInfo
 from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
 
@@ -60,9 +62,11 @@ IN_BUILD = (
     "ConvertToDataflow",
     "FuseTransposeMatmul",
     "KillAfterLastUse",
+    "LambdaLift",
     "LowerAllocTensor",
     "LowerRuntimeBuiltin",
     "Normalize",
+    "NormalizeGlobalVar",
     "RemovePurityChecking",
     "RewriteCUDAGraph",
     "RewriteDataflowReshape",
@@ -101,6 +105,15 @@ def BindParams(func_name: str, params: Mapping[str, Any]) -> FunctionalPass:
         return bind_parameters(mod, arrays, func_name)
 
     return FunctionalPass(run, PassInfo(0, "BindParams"))
+
+
+def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = None) -> FunctionalPass:
+    """Replaces names of sizes by numbers.
+
+    binding_map: numbers by names, or by variables.  func_name: the function, by default all that are not private. The
+    pass raises ArgumentError for an unknown function or name.
+    """
+    return FunctionalPass(lambda mod, ctx: with_sizes(mod, binding_map, func_name), PassInfo(0, "BindSymbolicVars"))
 
 
 def _legalization() -> list[ModulePass]:
@@ -339,6 +352,20 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
     return FunctionalPass(run, PassInfo(0, "AttachExternModules"))
 
 
+def CombineParallelMatmul(check: Check | None = None) -> FunctionalPass:
+    """Replaces products with an equal first operand by one product with the second operands side by side, and its
+    parts. Biases are added to the parts.
+
+    check: a function of the first operand, the second ones, an empty list, and the bindings of the block, which says
+    whether products are combined.
+    """
+
+    def combine(mod: IRModule, ctx: PassContext) -> IRModule:
+        return _on_functions(lambda func: CombineProducts(check).visit_expr(func), mod)
+
+    return FunctionalPass(combine, PassInfo(0, "CombineParallelMatmul"))
+
+
 def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
     """Replaces the parameters of functions after the first `num_input` by one parameter, a tuple of them.
 
@@ -360,8 +387,10 @@ def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
 __all__ = [
     "AttachExternModules",
     "BindParams",
+    "BindSymbolicVars",
     "BundleModelParams",
     "CallTIRRewrite",
+    "CombineParallelMatmul",
     "ConvertLayout",
     "DataflowUseInplaceCalls",
     "DeadCodeElimination",
