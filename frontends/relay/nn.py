@@ -17,6 +17,7 @@ from .operators import bind_operator_arguments, call_operator, constant_number, 
 batch_flatten = operator_function("nn.batch_flatten")
 batch_to_space_nd = operator_function("nn.batch_to_space_nd")
 batch_norm: Callable[..., Any] = operator_function("nn.batch_norm")
+batch_norm_training: Callable[..., Any] = operator_function("nn.batch_norm_training")
 bias_add = operator_function("nn.bias_add")
 celu = operator_function("nn.celu")
 contrib_conv2d_pack = operator_function("nn.contrib_conv2d_pack")

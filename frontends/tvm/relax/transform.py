@@ -36,7 +36,7 @@ from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
 from .block_names import name_blocks
-from .conversions import layout_rules, precision_rules
+from .conversions import batch_norm_rules, layout_rules, precision_rules
 from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
@@ -58,7 +58,6 @@ IN_BUILD = (
     "AttachGlobalSymbol",
     "CanonicalizeBindings",
     "ComputePrimValue",
-    "DecomposeOpsForInference",
     "ConvertToDataflow",
     "FuseTransposeMatmul",
     "KillAfterLastUse",
@@ -154,10 +153,10 @@ class _Legalizer(PyExprMutator):
         super().__init__(mod)
         self.mod, self.rules = mod, rules
 
-    def module(self) -> Module:
-        """The module with the functions of `relax` rewritten."""
+    def module(self, func_name: str | None = None) -> Module:
+        """The module with the functions of `relax` rewritten, or with one of them."""
         for name, func in self.mod.functions.items():
-            if isinstance(func, Function):
+            if isinstance(func, Function) and func_name in (None, name.name_hint):
                 self.builder_.update_func(name, self.visit_expr(func))
         return self.builder_.get()
 
@@ -194,6 +193,23 @@ def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names: Sequence[str]
         raise UnsupportedError("ToMixedPrecision: fp16_input_names is not supported: parameters keep their types")
     rules = precision_rules(out_dtype)
     return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ToMixedPrecision"))
+
+
+def DecomposeOpsForInference(func_name: str | None = None) -> FunctionalPass:
+    """Replaces batch norms by sums and products with the given mean and variance. func_name: of the function, by
+    default all."""
+    return _decomposition("DecomposeOpsForInference", False, func_name)
+
+
+def DecomposeOpsForTraining(func_name: str | None = None) -> FunctionalPass:
+    """Replaces batch norms by sums and products with the mean and the variance of the batch, which move the given ones,
+    except for those that say `training=False`. func_name: of the function, by default all."""
+    return _decomposition("DecomposeOpsForTraining", True, func_name)
+
+
+def _decomposition(name: str, is_training: bool, func_name: str | None) -> FunctionalPass:
+    rules = batch_norm_rules(is_training)
+    return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(func_name), PassInfo(0, name))
 
 
 def DataflowUseInplaceCalls() -> FunctionalPass:
@@ -394,6 +410,8 @@ __all__ = [
     "ConvertLayout",
     "DataflowUseInplaceCalls",
     "DeadCodeElimination",
+    "DecomposeOpsForInference",
+    "DecomposeOpsForTraining",
     "EliminateCommonSubexpr",
     "FoldConstant",
     "FuseOps",
