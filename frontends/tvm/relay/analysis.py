@@ -119,7 +119,9 @@ def bound_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
 def _annotations(expr: Expr) -> list[Any]:
     """The types that the user wrote in an expression."""
     nodes = post_order(expr)
-    written = [node.type_annotation if isinstance(node, Var) else getattr(node, "ret_type", None) for node in nodes]
+    written = [
+        node.type_annotation if isinstance(node, Var) else getattr(node, "result_annotation", None) for node in nodes
+    ]
     return [type for type in written if type is not None]
 
 
