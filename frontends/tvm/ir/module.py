@@ -394,8 +394,8 @@ class IRModule(Module):
         self.add_graphs(functions)
 
     def import_from_std(self, file: str) -> None:
-        """Adds the functions and the data types of a file of programs: `prelude.rly` or `nat.rly`. OptionError for
-        another file."""
+        """Adds the functions and the data types of a file of programs: `prelude.rly`, `nat.rly` or `core.rly`.
+        OptionError for another file."""
         folder = files(f"{str(__package__).removesuffix('.ir')}.relay.programs")
         programs = {each.name: each for each in folder.iterdir() if each.name.endswith(".rly")}
         if file not in programs:

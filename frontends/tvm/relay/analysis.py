@@ -9,7 +9,7 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ....operators import Operator
-from ...relay.adt import Match
+from ...relay.adt import Match, Pattern
 from ...relay.analysis import free_vars
 from ...relay.expr import (
     Call,
@@ -46,6 +46,7 @@ from .fake_quantization import operators_of_region
 from .interpreter import Interpreter
 from .normal_forms import shared_expression
 from .regions import AnnotatedRegionSet
+from .unmatched import unmatched_patterns
 
 __getattr__ = report_absent("tvm.relay.analysis")
 
@@ -186,6 +187,12 @@ def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
         name = getattr(getattr(node, "op", None), "name", None)
         depths[node] = max((depths[each] for each in inside if each in depths), default=0) + (name in valid_ops)
     return depths[root]
+
+
+def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
+    """Patterns of all values that no clause of a match has a pattern for. mod: has the types of the constructors, by
+    default none. OptionError for a constructor of another type."""
+    return unmatched_patterns(match, {} if mod is None else mod.type_definitions)
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:

@@ -93,6 +93,45 @@ resize2d_python = _resize(2, "NCHW")
 resize3d_python = _resize(3, "NCDHW")
 
 
+def _regions(layout: str) -> Callable[..., Array]:
+    def reference(
+        a_np: Array, rois_np: Array, pooled_size: Any, spatial_scale: float, sample_ratio: int, mode: Any = b"avg"
+    ) -> Array:
+        attributes = {"pooled_size": pooled_size, "spatial_scale": spatial_scale, "sample_ratio": sample_ratio}
+        how = mode.decode() if isinstance(mode, bytes) else "max" if mode == 1 else "avg" if mode == 0 else mode
+        return _reference("vision.roi_align", a_np, rois_np, **attributes, layout=layout, mode=how)
+
+    reference.__doc__ = f"`vision.roi_align` in the layout {layout}. mode: `avg` or 0 for means, `max` or 1 for maxima."
+    return reference
+
+
+roi_align_nchw_python = _regions("NCHW")
+roi_align_nhwc_python = _regions("NHWC")
+
+
+def roi_pool_nchw_python(a_np: Array, rois_np: Array, pooled_size: Any, spatial_scale: float) -> Array:
+    """`vision.roi_pool`."""
+    return _reference("vision.roi_pool", a_np, rois_np, pooled_size=pooled_size, spatial_scale=spatial_scale)
+
+
+def _deformed(data_layout: str, kernel_layout: str) -> Callable[..., Array]:
+    def reference(
+        a_np: Array, offset_np: Array, w_np: Array, stride: Any, padding: Any, dilation: Any, deformable_groups: int,
+        groups: int,
+    ) -> Array:  # fmt: skip
+        windows = {"strides": stride, "padding": padding, "dilation": dilation}
+        counts = {"deformable_groups": deformable_groups, "groups": groups}
+        layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
+        return _reference("nn.deformable_conv2d", a_np, offset_np, w_np, **windows, **counts, **layouts)
+
+    reference.__doc__ = f"`nn.deformable_conv2d` in the layout {data_layout}."
+    return reference
+
+
+deformable_conv2d_nchw_python = _deformed("NCHW", "OIHW")
+deformable_conv2d_nhwc_python = _deformed("NHWC", "HWIO")
+
+
 def crop_and_resize_python(
     image: Array, boxes: Array, box_indices: Array, crop_size: Sequence[int], layout: str, method: str = "bilinear",
     extrapolation_value: float = 0,
