@@ -296,17 +296,17 @@ def layer_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, 
 
 
 def strided_slice_python(
-    data: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], slice_mode: str = "end",
+    data: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int] | None, slice_mode: str = "end",
     axes: Sequence[int] | None = None,
 ) -> Array:  # fmt: skip
     """The elements from `begin` to `end`, in steps. slice_mode: `size` if `end` are sizes, -1 for the rest."""
     index: list[slice] = [slice(None)] * data.ndim
-    steps = [1] * len(begin) if slice_mode == "size" else [*strides, *([1] * (len(begin) - len(strides)))]
-    for n, axis in enumerate(range(len(begin)) if axes is None else axes):
-        stop = end[n] if n < len(end) else None
+    given = [] if slice_mode == "size" or strides is None else list(strides)
+    for n, axis in enumerate(range(max(len(begin), len(end), len(given))) if axes is None else axes):
+        start, stop = (each[n] if n < len(each) else None for each in (begin, end))
         if slice_mode == "size" and stop is not None:
-            stop = None if stop < 0 else begin[n] + stop
-        index[axis] = slice(begin[n], stop, steps[n])
+            stop = None if stop < 0 else (start or 0) + stop
+        index[axis] = slice(start, stop, given[n] if n < len(given) else 1)
     return data[tuple(index)]
 
 
