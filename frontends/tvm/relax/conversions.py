@@ -90,8 +90,11 @@ def batch_norm_rules(is_training: bool) -> dict[str, Rule]:
 
     def decompose(builder: BlockBuilder, call: Call) -> Expr:
         given = dict(call.attrs)
-        data, gamma, beta, *moving = call.args
-        rank, dtype = len(data.struct_info.shape), data.struct_info.dtype
+        data, gamma, beta, *moving = call.children
+        shape, dtype = data.struct_info.shape, data.struct_info.dtype
+        if shape is None:
+            raise UnsupportedError(f"{call!r}: a tensor of unknown shape, expected a known one")
+        rank = len(shape)
         others = [d for d in range(rank) if d != given.get("axis", 1) % rank]
 
         def emit(name: str, *operands: Any) -> Expr:

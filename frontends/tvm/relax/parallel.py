@@ -73,14 +73,16 @@ def _groups(bindings: Sequence[Binding]) -> list[list[VarBinding]]:
     """The products of one first operand whose second operands differ in the number of columns alone."""
     groups: dict[Any, list[VarBinding]] = {}
     for each in bindings:
-        value = each.value if isinstance(each, VarBinding) else None
-        if not isinstance(value, Call) or not isinstance(value.op, Op) or value.op.name != "relax.matmul":
+        if not isinstance(each, VarBinding) or not isinstance(each.value, Call):
             continue
-        first, second = value.args[:2]
-        info = getattr(second, "struct_info", None)
-        shape = getattr(info, "shape", None)
-        if isinstance(first, Var) and isinstance(second, Var) and shape is not None and len(shape) > 1:
-            if isinstance(shape[-1], int):
-                key = (first, tuple(shape[:-1]), info.dtype, str(dict(value.attrs)))
-                groups.setdefault(key, []).append(each)
+        call = each.value
+        if not isinstance(call.op, Op) or call.op.name != "relax.matmul":
+            continue
+        first, second = call.args[:2]
+        if not isinstance(first, Var) or not isinstance(second, Var):
+            continue
+        shape = second.struct_info.shape
+        if shape is not None and len(shape) > 1 and isinstance(shape[-1], int):
+            key = (first, tuple(shape[:-1]), second.struct_info.dtype, str(dict(call.attrs)))
+            groups.setdefault(key, []).append(each)
     return list(groups.values())

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ....core.errors import ArgumentError, OptionError
-from ...relay.expr import Call, Expr, Function, Tuple, Var, call, operator_name
+from ...relay.expr import Call, Expr, Function, Tuple, Var, operator_name
+from ...relay.expr import call as call_of
 from ...relay.functor import ExprMutator, bind, post_order
 from ...relay.inference import infer_types
 from ...relay.types import TensorType
@@ -47,23 +48,23 @@ class _Recast(ExprMutator):
             self._depths[node] = deepest + (operator_name(node) in ops)
         self._skipped = {each % self._depths[func] if each < 0 else each for each in skipped}
 
-    def visit_call(self, call_: Call) -> Expr:
-        new = super().visit_call(call_)
+    def visit_call(self, call: Call) -> Expr:
+        new = super().visit_call(call)
         assert isinstance(new, Call)
-        type = call_.known_type
-        if operator_name(call_) not in self._ops or self._depths[call_] - 1 in self._skipped:
+        type = call.known_type
+        if operator_name(call) not in self._ops or self._depths[call] - 1 in self._skipped:
             return new
         if not isinstance(type, TensorType):
-            raise OptionError(f"recast: {call_!r} has several results, expected one")
+            raise OptionError(f"recast: {call!r} has several results, expected one")
         attrs: dict[str, Any] = dict(new.attrs)
         if any(each.name == "out_dtype" for each in new.op.attributes):
             attrs["out_dtype"] = self._out_dtype
-        return call("cast", Call(new.op, [self._cast(each) for each in new.args], attrs), dtype=type.dtype)
+        return call_of("cast", Call(new.op, [self._cast(each) for each in new.args], attrs), dtype=type.dtype)
 
     def _cast(self, operand: Expr) -> Expr:
         if isinstance(operand, Tuple):
             return Tuple([self._cast(each) for each in operand.fields])
-        return call("cast", operand, dtype=self._dtype)
+        return call_of("cast", operand, dtype=self._dtype)
 
 
 def change_batch(func: Function, axes: Mapping[Var, int], batch_size: int) -> Function:

@@ -369,7 +369,7 @@ def batch_norm(
     present: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     if not training:
         return normalization.batch_norm(data, gamma, beta, moving_mean, moving_var, **present)
-    moving = {} if momentum is None else {"momentum": momentum}
+    moving: dict[str, Any] = {} if momentum is None else {"momentum": momentum}
     return normalization.batch_norm_training(data, gamma, beta, moving_mean, moving_var, **present, **moving)
 
 
