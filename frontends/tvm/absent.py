@@ -78,6 +78,7 @@ ABSENT_MODULES: dict[str, str] = {
                 "contrib.dnnl",
                 "contrib.mps",
                 "contrib.msir",
+                "relay.op.contrib.arm_compute_lib",
                 "relay.op.contrib.clml",
                 "relay.op.contrib.cutlass",
                 "relay.op.contrib.dnnl",
