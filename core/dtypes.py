@@ -176,7 +176,12 @@ SCALAR_DTYPES: tuple[str, ...] = (
 
 _NAME = re.compile(r"(\w+?)(?:x(\d+))?")
 _OLD_NAMES = {
-    **{"float": "float32", "int": "int32", "uint": "uint32"},  # TVM's names of types without a number of bits
+    **{
+        "float": "float32",
+        "int": "int32",
+        "uint": "uint32",
+        "uint1": "bool",
+    },  # TVM's names of types without a number of bits
     **{"boolean": "bool", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2"},  # TVM 0.13 to 0.19
 }
 

@@ -12,6 +12,8 @@ MODULE_ATTRS = "module.attrs"
 
 # Functions of graphs and of `tir`
 
+PARAM_VALUES = "params"
+"""The key in `func_attrs` of a function of `relax`: the names of the arrays that are values of its parameters."""
 GRAPH_KERNEL = "relay.kernel"
 """On a function that a graph calls as a kernel: it is not inlined into its callers."""
 WORKSPACE_OFFSETS = "offsets"

@@ -75,7 +75,9 @@ _RULES: dict[str, Callable[[str, OperandTypes, AttributeValues], dict[str, Opera
     "nn.dense": _dense,
     "nn.bias_add": _along_axis("bias"),
     "nn.prelu": _along_axis("alpha"),
-    "nn.batch_norm": _along_axis("gamma", "beta", "moving_mean", "moving_var"),
+    **dict.fromkeys(
+        ("nn.batch_norm", "nn.batch_norm_training"), _along_axis("gamma", "beta", "moving_mean", "moving_var")
+    ),
     **dict.fromkeys(("nn.layer_norm", "nn.instance_norm", "nn.group_norm"), _along_axis("gamma", "beta")),
     "nn.rms_norm": _along_axis("weight"),
 }

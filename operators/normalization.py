@@ -200,6 +200,58 @@ def batch_norm(
     return [result, *(elementwise_tensor(lambda x: x, [each], "T_copy") for each in (moving_mean, moving_var))]
 
 
+def _training_reference(
+    data: Array, gamma: Array, beta: Array, moving_mean: Array, moving_var: Array, axis: int, epsilon: float,
+    center: bool, scale: bool, momentum: float,
+) -> list[Array]:  # fmt: skip
+    channel = nonnegative_axis(axis, data.ndim, "nn.batch_norm_training")
+    along = [d for d in range(data.ndim) if d != channel]
+    wide = data.astype("float64")
+    mean = _mean(wide, along)
+    moments = [each.reshape(-1) for each in (mean, _mean((wide - mean) ** 2, along))]
+    result = _normalize_reference(data, gamma, beta, [channel], along, epsilon, center, scale)
+    pairs = zip((moving_mean, moving_var), moments, strict=True)
+    moved = [moving.astype("float64") * (1 - momentum) + new * momentum for moving, new in pairs]
+    return [result, *(each.astype(data.dtype) for each in moved)]
+
+
+@operator("nn.batch_norm_training", Pattern.OUT_FUSABLE, _training_reference)
+def batch_norm_training(
+    data: Tensor, gamma: Tensor, beta: Tensor, moving_mean: Tensor, moving_var: Tensor, axis: int = 1,
+    epsilon: float = 1e-5, center: bool = True, scale: bool = True, momentum: float = 0.1,
+) -> list[Tensor]:  # fmt: skip
+    """Batch normalization with the mean and the variance of the batch, which move the given ones.
+
+    The first result is that of `nn.batch_norm` with the moments of data along all axes but `axis`; the second and the
+    third are `(1 - momentum) * moving_mean + momentum * mean`, and likewise for the variance, of which the sum of
+    squares is divided by the number of elements.  axis, center, scale: as of `nn.batch_norm`.
+    """
+    name = "nn.batch_norm_training"
+    channel = nonnegative_axis(axis, data.ndim, name)
+    _require_vectors(name, data, [channel], gamma=gamma, beta=beta, moving_mean=moving_mean, moving_var=moving_var)
+    along, wide = [d for d in range(data.ndim) if d != channel], _widen(data)
+    mean = reduction.mean(wide, along, True)
+    squares = elementwise_tensor(lambda x, m: (x - m) * (x - m), [wide, mean], "T_squares")
+    variance = reduction.mean(squares, along, True)
+
+    def at(index: Sequence[PrimExpr]) -> list[PrimExpr | int]:
+        return [each if d == channel else 0 for d, each in enumerate(index)]
+
+    own, more = gamma if scale else None, beta if center else None
+    result = _scale_and_shift(data, mean, _inverse(variance, epsilon), at, [channel], own, more, name)
+
+    def moved(moving: Tensor, moment: Tensor) -> Tensor:
+        kind = moment.dtype
+
+        def element(c: PrimExpr) -> PrimExpr:
+            new = moment(*(c if d == channel else 0 for d in range(data.ndim))) * const(momentum, kind)
+            return cast(data.dtype, cast(kind, moving(c)) * const(1 - momentum, kind) + new)
+
+        return compute([data.shape[channel]], element, "T_moving", "injective", varargs_names=["ax0"])
+
+    return [result, moved(moving_mean, mean), moved(moving_var, variance)]
+
+
 def _layer_reference(
     data: Array, gamma: Array, beta: Array, axis: Axes, epsilon: float, center: bool, scale: bool
 ) -> Array:

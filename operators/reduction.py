@@ -19,7 +19,7 @@ from ..expressions.tensor import Tensor, comm_reducer, compute, elementwise_tens
 from .axes import Axes, nonnegative_axes
 from .definition import Pattern, operator
 from .extents import known_extent
-from .requirements import require_floats, require_integers
+from .requirements import require_floats, require_integers, wide_dtype
 
 Array = Any
 
@@ -130,20 +130,22 @@ def _widest(dtype: str) -> str:
 
 @operator("mean", Pattern.COMM_REDUCE, _mean_reference)
 def mean(data: Tensor, axis: Axes = None, keepdims: bool = False, exclude: bool = False) -> Tensor:
-    """The mean of the elements along `axis`: their sum divided by their number. Of integers, whose sum has 64 bits, the
-    quotient is rounded toward 0; the mean of no integers is 0.
+    """The mean of the elements along `axis`: their sum divided by their number, of floats of 16 bits in 32 bits. Of
+    integers, whose sum has 64 bits, the quotient is rounded toward 0; the mean of no integers is 0.
 
     axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
     axes with extent 1.
     """
     along = _reduced_axes(data, axis, exclude, "mean")
     if data.data_type.is_float:
-        count = _count(data, along, data.dtype)
-        return elementwise_tensor(lambda x: x / count, [sum(data, axis, keepdims, exclude)], "T_divide")
+        kind = wide_dtype(data)
+        count = _count(data, along, kind)
+        total = sum(_converted(data, kind), axis, keepdims, exclude)
+        return elementwise_tensor(lambda x: cast(data.dtype, x / count), [total], "T_divide")
     require_integers(data, "mean")
     wide = _widest(data.dtype)
     number = Max(_count(data, along, wide), const(1, wide))
-    total = sum(elementwise_tensor(lambda x: cast(wide, x), [data], "T_cast"), axis, keepdims, exclude)
+    total = sum(_converted(data, wide), axis, keepdims, exclude)
     return elementwise_tensor(lambda x: cast(data.dtype, truncdiv(x, number)), [total], "T_divide")
 
 
@@ -163,14 +165,22 @@ def variance(
     """The variance of the elements along `axis`: the mean of their squared deviations from their mean.
 
     axis: one axis, several axes, or None for all axes.  exclude: reduces all other axes.  keepdims: keeps the reduced
-    axes with extent 1.  unbiased: divides the sum of squares by the number of elements less one.
+    axes with extent 1.  unbiased: divides the sum of squares by the number of elements less one. Floats of 16 bits are
+    computed in 32 bits.
     """
     require_floats(data, "variance")
-    count = _count(data, _reduced_axes(data, axis, exclude, "variance"), data.dtype)
-    centred = elementwise_tensor(lambda x, m: x - m, [data, mean(data, axis, True, exclude)], "T_subtract")
+    kind = wide_dtype(data)
+    count, wide = _count(data, _reduced_axes(data, axis, exclude, "variance"), kind), _converted(data, kind)
+    centred = elementwise_tensor(lambda x, m: x - m, [wide, mean(wide, axis, True, exclude)], "T_subtract")
     squares = elementwise_tensor(lambda x: x * x, [centred], "T_multiply")
-    divisor = count - const(1, data.dtype) if unbiased else count
-    return elementwise_tensor(lambda x: x / divisor, [sum(squares, axis, keepdims, exclude)], "T_divide")
+    divisor = count - const(1, kind) if unbiased else count
+    total = sum(squares, axis, keepdims, exclude)
+    return elementwise_tensor(lambda x: cast(data.dtype, x / divisor), [total], "T_divide")
+
+
+def _converted(data: Tensor, dtype: str) -> Tensor:
+    """The tensor in a data type."""
+    return data if data.dtype == dtype else elementwise_tensor(lambda x: cast(dtype, x), [data], "T_cast")
 
 
 def row_major_position(data: Tensor, along: Sequence[int], indices: Sequence[PrimExpr]) -> PrimExpr:

@@ -16,8 +16,8 @@ from .errors import OnnxError, OnnxUnsupportedError, require_utf8
 from .graph import AttributeReference, AttributeValue, OnnxFunction, OnnxGraph, OnnxNode, OnnxValue
 from .tensors import element_type, read_tensor
 
-# Operators of older opsets are supported if they did not change up to this opset.
 OLDEST_OPSET = 7
+"""The opset from which on all operators are supported; of older ones that changed up to it, most are."""
 
 _NEWEST = 2**31 - 1  # for domains other than ONNX's: the greatest version that the package `onnx` accepts
 
@@ -43,8 +43,7 @@ def read_opset(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
         domain = _domain(entry.domain)
         newest = _NEWEST if domain else onnx.defs.onnx_opset_version()
         if not 1 <= entry.version <= newest:
-            oldest = 1 if domain else OLDEST_OPSET
-            raise OnnxError(f"expected opset {oldest} to {newest} of domain '{domain}', got {entry.version}")
+            raise OnnxError(f"expected opset 1 to {newest} of domain '{domain}', got {entry.version}")
         if opset.setdefault(domain, entry.version) != entry.version:
             raise OnnxError(f"domain '{domain}' is imported as opset {opset[domain]} and as opset {entry.version}")
     return opset

@@ -413,7 +413,7 @@ class Function(Callee):
             raise OptionError(f"parameters {', '.join(map(repr, params))}, one of them twice")
         self.params = tuple(params)
         self.body = as_expr(body)
-        self.ret_type = ret_type
+        self.result_annotation = ret_type
         self.type_params = tuple(type_params or ())
         self.attrs = {name: _plain(value) for name, value in (attrs or {}).items()}
 
@@ -427,14 +427,26 @@ class Function(Callee):
         return self._with_attrs({name: value for name, value in self.attrs.items() if name != key})
 
     def _with_attrs(self, attrs: Mapping[str, Any]) -> Function:
-        return Function(self.params, self.body, self.ret_type, self.type_params, attrs)
+        return Function(self.params, self.body, self.result_annotation, self.type_params, attrs)
+
+    @property
+    def ret_type(self) -> Type | None:
+        """The type of the result: the annotation, or that of the body of a function that was read from a module. None
+        if it is not known."""
+        if self.result_annotation is not None:
+            return self.result_annotation
+        fields = self.body.fields if isinstance(self.body, Tuple) else [self.body]
+        types = [each.known_type for each in fields]
+        if None in types:
+            return None
+        return TupleType(types) if isinstance(self.body, Tuple) else types[0]
 
     @property
     def checked_type(self) -> FuncType:
         """The type: that of the annotations, if they are complete. OptionError as for other expressions."""
         annotated = [each.type_annotation for each in self.params]
-        if self.ret_type is not None and None not in annotated:
-            return FuncType(annotated, self.ret_type, self.type_params)
+        if self.result_annotation is not None and None not in annotated:
+            return FuncType(annotated, self.result_annotation, self.type_params)
         return FuncType([each.checked_type for each in self.params], self.body.checked_type, self.type_params)
 
     def __repr__(self) -> str:

@@ -224,7 +224,7 @@ class ExprMutator(ExprFunctor):
     def visit_function(self, fn: Function) -> Expr:
         params, body = [self.visit(param) for param in fn.params], self.visit(fn.body)
         is_same = params == list(fn.params) and body is fn.body
-        return fn if is_same else Function(params, body, fn.ret_type, fn.type_params, fn.attrs)
+        return fn if is_same else Function(params, body, fn.result_annotation, fn.type_params, fn.attrs)
 
     def visit_let(self, let: Let) -> Expr:
         variable, value, body = self.visit(let.var), self.visit(let.value), self.visit(let.body)
@@ -359,7 +359,7 @@ def bind(expr: Expr, binds: Mapping[Var, Any]) -> Any:
     if not isinstance(expr, Function):
         return binding.visit(expr)
     params = [each for each in expr.params if each not in values]
-    return Function(params, binding.visit(expr.body), expr.ret_type, expr.type_params, expr.attrs)
+    return Function(params, binding.visit(expr.body), expr.result_annotation, expr.type_params, expr.attrs)
 
 
 def post_order_visit(expr: Expr, fvisit: Callable[[Any], None]) -> None:

@@ -10,6 +10,7 @@ from .expr import Expr, call
 from .operators import operator_function, relay_function
 
 affine_grid = operator_function("image.affine_grid")
+crop_and_resize = operator_function("image.crop_and_resize")
 dilation2d = operator_function("image.dilation2d")
 grid_sample = operator_function("image.grid_sample")
 

@@ -116,7 +116,9 @@ class _Inference:
     def signature(self, func: Function) -> FuncType:
         """The type of a function by its annotations, with unknown types elsewhere."""
         params = [self.of_variable(each) for each in func.params]
-        return FuncType(params, IncompleteType() if func.ret_type is None else func.ret_type, func.type_params)
+        return FuncType(
+            params, IncompleteType() if func.result_annotation is None else func.result_annotation, func.type_params
+        )
 
     def of_variable(self, variable: Var) -> Any:
         """The type of a variable."""

@@ -17,6 +17,7 @@ from .operators import bind_operator_arguments, call_operator, constant_number, 
 batch_flatten = operator_function("nn.batch_flatten")
 batch_to_space_nd = operator_function("nn.batch_to_space_nd")
 batch_norm: Callable[..., Any] = operator_function("nn.batch_norm")
+batch_norm_training: Callable[..., Any] = operator_function("nn.batch_norm_training")
 bias_add = operator_function("nn.bias_add")
 celu = operator_function("nn.celu")
 contrib_conv2d_pack = operator_function("nn.contrib_conv2d_pack")
@@ -192,6 +193,35 @@ def _transposed_convolution(rank: int) -> Callable[..., Expr]:
 conv1d_transpose = _transposed_convolution(1)
 conv2d_transpose = _transposed_convolution(2)
 conv3d_transpose = _transposed_convolution(3)
+
+
+def _convolution_of_blocks(name: str) -> Callable[..., Expr]:
+    @relay_function(name)
+    def convolution(
+        data: Expr,
+        kernel: Expr,
+        strides: Window = 1,
+        padding: Window = 0,
+        dilation: Window = 1,
+        groups: int = 1,
+        channels: int | None = None,
+        kernel_size: Window | None = None,
+        data_layout: str = "NCHW8c",
+        kernel_layout: str = "OIHW",
+        out_layout: str = "",
+        out_dtype: str = "",
+    ) -> Expr:
+        """The call of `nn.conv2d` on images whose channels are in blocks."""
+        sizes = {"strides": strides, "padding": padding, "dilation": dilation}
+        attributes = {"groups": groups, "channels": channels, "kernel_size": kernel_size, "out_dtype": out_dtype or ""}
+        layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout}
+        return call("nn.conv2d", data, kernel, **sizes, **attributes, **layouts)
+
+    return convolution
+
+
+contrib_conv2d_nchwc = _convolution_of_blocks("nn.contrib_conv2d_nchwc")
+contrib_depthwise_conv2d_nchwc = _convolution_of_blocks("nn.contrib_depthwise_conv2d_nchwc")
 
 
 @relay_function("nn.deformable_conv2d")

@@ -93,6 +93,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "mean_std",
     "mean_variance",
     "meshgrid",
     "min",
@@ -338,15 +339,26 @@ def strided_slice(
 ) -> Expr:
     """A slice of `data` along axes, with the meaning of Python's `data[begin:end:stride]`.
 
-    slice_mode: "end", or "size" if `end` holds numbers of elements, -1 for all. TeError for any other mode.
+    Shorter lists leave starts, ends and strides of the last axes to Python's defaults.  slice_mode: "end", or "size" if
+    `end` holds numbers of elements, -1 for all. TeError for any other mode.
     """
     first, last, steps = (constant_numbers(each, "strided_slice") for each in (begin, end, strides))
     if slice_mode not in ("end", "size"):
         raise TeError(f"strided_slice: slice_mode {slice_mode!r}, expected 'end' or 'size'")
     if slice_mode == "size":
-        last = [2**31 - 1 if count < 0 else at + count for at, count in zip(first, last, strict=False)]
+        last = [_FAR if count < 0 else at + count for at, count in zip(first, last, strict=False)]
         steps = None
+    count = sorted(map(len, (first, last, steps or ())))[-1] if axes is None else len(axes)
+    if steps is not None:
+        steps = [*steps, *[1] * (count - len(steps))]
+    forward = [True] * count if steps is None else [step > 0 for step in steps]
+    first = [*first, *(0 if up else _FAR for up in forward[len(first) :])]
+    last = [*last, *(_FAR if up else -_FAR for up in forward[len(last) :])]
     return call("strided_slice", data, begin=first, end=last, strides=steps, axes=axes)
+
+
+_FAR = 2**31 - 1
+"""The end of a slice that denotes the end of an axis."""
 
 
 @relay_function("layout_transform")
@@ -473,10 +485,19 @@ def std(data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = F
 @relay_function("mean_variance")
 def mean_variance(
     data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
-) -> Tuple:
+) -> TupleWrapper:
     """The mean and the variance of the elements along axes."""
     mean = call("mean", data, axis=axis, keepdims=keepdims, exclude=exclude)
-    return Tuple([mean, variance(data, axis, keepdims, exclude, unbiased)])
+    return TupleWrapper(Tuple([mean, variance(data, axis, keepdims, exclude, unbiased)]), 2)
+
+
+@relay_function("mean_std")
+def mean_std(
+    data: Expr, axis: Axes = None, keepdims: bool = False, exclude: bool = False, unbiased: bool = False
+) -> TupleWrapper:
+    """The mean and the standard deviation of the elements along axes."""
+    mean = call("mean", data, axis=axis, keepdims=keepdims, exclude=exclude)
+    return TupleWrapper(Tuple([mean, call("sqrt", variance(data, axis, keepdims, exclude, unbiased))]), 2)
 
 
 @relay_function("logsumexp")

@@ -27,7 +27,7 @@ def _sections(attributes: Mapping[str, Any]) -> int:
 _RANDOM = ("multinomial", "normal", "threefry_generate", "threefry_split", "uniform")
 _COUNTS: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "split": _sections,
-    "nn.batch_norm": lambda attributes: 3,
+    **{f"nn.batch_norm{kind}": lambda attributes: 3 for kind in ("", "_training")},
     **{f"nn.max_pool{rank}d_with_places": lambda attributes: 2 for rank in (1, 2, 3)},
     "nn.sparse_transpose": lambda attributes: 3,
     **{f"random.{name}": lambda attributes: 2 for name in _RANDOM},

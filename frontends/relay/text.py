@@ -218,7 +218,7 @@ class _Printer:
         """The lines of a function after `head`: `def @main` or `fn `."""
         outside, self.texts = self.texts, dict(self.texts)
         params = ", ".join([*map(self.declared, func.params), *self.attributes(func)])
-        result = func.ret_type if func.ret_type is not None else func.body.known_type
+        result = func.ret_type
         arrow = f" -> {print_type(result)}" if result is not None and self.shows_types else ""
         outer, self.count = self.count, 0 if head.startswith("def") else self.count
         variables = f"[{', '.join(map(str, func.type_params))}]" if func.type_params else ""

@@ -62,6 +62,10 @@ ABSENT_MODULES: dict[str, str] = {
         ),
         "relay.build",
     ),
+    **dict.fromkeys(
+        (f"tvm.relay.quantize.{name}" for name in ("_annotate", "_calibrate", "_partition", "_partition_conversions")),
+        "the steps are passes: relay.quantize.annotate, calibrate, partition, realize",
+    ),
     "tvm.relay.frontend.pytorch_utils": "models of detection are imported as they are",
     "tvm.relay.testing.tf": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
     "tvm.relay.testing.darknet": "convert the model to ONNX, and read it with relay.frontend.from_onnx",
@@ -74,6 +78,7 @@ ABSENT_MODULES: dict[str, str] = {
                 "contrib.dnnl",
                 "contrib.mps",
                 "contrib.msir",
+                "relay.op.contrib.arm_compute_lib",
                 "relay.op.contrib.clml",
                 "relay.op.contrib.cutlass",
                 "relay.op.contrib.dnnl",

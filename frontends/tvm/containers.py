@@ -16,6 +16,8 @@ class Object:
 
 String = str
 """The type of texts: texts of Python."""
+ShapeTuple = tuple
+"""The type of shapes: tuples of Python."""
 
 
 class ADT(list[Any], Object):

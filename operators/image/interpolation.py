@@ -89,7 +89,7 @@ def _interpolate(data: Tensor, d: int, along: Dimension, how: Interpolation, kin
     return compute(shape, source, f"resize_{how.method}", "injective", varargs_names=names)
 
 
-def _interpolation_dtype(dtype: str) -> str:
+def interpolation_dtype(dtype: str) -> str:
     """The data type of interpolated elements."""
     kind = parse_dtype(dtype)
     return "float32" if kind.is_float and kind.bits < 64 else "float64"
@@ -101,7 +101,7 @@ def resize(data: Tensor, dimensions: dict[int, Dimension], how: Interpolation, d
     interpolated = data
     if not how.is_nearest:
         for d, along in changes.items():
-            interpolated = _interpolate(interpolated, d, along, how, _interpolation_dtype(data.dtype))
+            interpolated = _interpolate(interpolated, d, along, how, interpolation_dtype(data.dtype))
         if interpolated.dtype == dtype and how.mode != "tf_crop_and_resize":
             return interpolated
 

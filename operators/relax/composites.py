@@ -75,6 +75,28 @@ def _pad(
     return builder.operators("nn.pad", data, pad_width=pairs, pad_value=pad_value, pad_mode=pad_mode)
 
 
+def _batch_norm(
+    builder: RelayBuilder,
+    data: SSAValue,
+    gamma: SSAValue,
+    beta: SSAValue,
+    moving_mean: SSAValue,
+    moving_var: SSAValue,
+    axis: int = 1,
+    epsilon: float = 1e-5,
+    center: bool = True,
+    scale: bool = True,
+    momentum: float = 0.1,
+    training: bool = True,
+) -> Values:
+    """The normalization by the moments of the batch, or, not in training, by the moving ones."""
+    operands = (data, gamma, beta, moving_mean, moving_var)
+    attributes = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
+    if not training:
+        return builder.operators("nn.batch_norm", *operands, **attributes)
+    return builder.operators("nn.batch_norm_training", *operands, **attributes, momentum=momentum)
+
+
 def _gather_nd(builder: RelayBuilder, data: SSAValue, indices: SSAValue, batch_dims: int = 0) -> Values:
     rank = len(shape_of(indices))
     if batch_dims:
@@ -467,6 +489,7 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "argsort": _argsort,
     "broadcast_to": symbolic.broadcast_to,
     "bucketize": _bucketize,
+    "nn.batch_norm": _batch_norm,
     "builtin.stop_lift_params": _same,
     "expand_dims": _expand_dims,
     "ewise_fma": _ewise_fma,

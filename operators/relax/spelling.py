@@ -96,7 +96,6 @@ _add("nn.leakyrelu", "nn.leaky_relu", "data", "alpha")
 _add("nn.prelu", "nn.prelu", "data alpha", "axis")
 _add("nn.batch_flatten", "nn.batch_flatten", "data")
 _norm = "data gamma beta"
-_add("nn.batch_norm", "nn.batch_norm", f"{_norm} moving_mean moving_var", "axis epsilon center scale")
 _add("nn.layer_norm", "nn.layer_norm", _norm, "axes:axis epsilon center scale")
 _add("nn.rms_norm", "nn.rms_norm", "data weight", "axes:axis epsilon")
 _add("astype", "cast", "x", "dtype")
@@ -215,8 +214,6 @@ def _bind(spelling: Spelling, args: Sequence[Any], keywords: Mapping[str, Any]) 
 _NOT_GIVEN = (("out_dtype", "void"), ("dtype", "void"), ("out_layout", ""))
 """The arguments of v0.11 to v0.17 that stand for the default."""
 _IGNORED = {
-    ("nn.batch_norm", "momentum"),
-    ("nn.batch_norm", "training"),
     *((f"nn.{kind}_pool{rank}d", "out_layout") for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)),
     *((f"nn.max_pool{rank}d", "count_include_pad") for rank in (1, 2, 3)),
     ("strided_slice", "assume_inbound"),
@@ -281,6 +278,9 @@ def _spell_composite(op: OperatorOp, attributes: Mapping[str, Any]) -> tuple[str
         return "matmul", {}
     if name == "einsum" and _is_product(op):
         return "matmul", {}
+    if name in ("nn.batch_norm", "nn.batch_norm_training"):
+        axis = {"axis": op.attribute_value("axis")}
+        return "nn.batch_norm", {**axis, **attributes, **({} if name.endswith("training") else {"training": False})}
     if name == "reshape":
         source, shape = shape_of(op.args[0]), shape_of(op.outputs[0])
         if _has_codes(source, shape, attributes["newshape"]):

@@ -295,6 +295,18 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: grids.affine_grid(te.placeholder((1, 2, 3)), [2]),
         "image.affine_grid: target_shape [2], expected 2 numbers from 1 on",
     ),
+    "parts of no image": (
+        lambda: image.crop_and_resize(V, te.placeholder((2, 4)), te.placeholder((2,), "int32"), 2),
+        "image.crop_and_resize: operands of shapes [3], [2, 4], [2], expected an image, [B, 4] boxes and [B] indices",
+    ),
+    "parts without images": (
+        lambda: image.crop_and_resize(X, te.placeholder((2, 4)), te.placeholder((3,), "int32"), 2),
+        "image.crop_and_resize: 2 boxes and 3 indices, expected as many",
+    ),
+    "parts by cubic weights": (
+        lambda: image.crop_and_resize(X, te.placeholder((2, 4)), te.placeholder((2,), "int32"), 2, method="cubic"),
+        "image.crop_and_resize: method 'cubic', expected 'bilinear' or 'nearest_neighbor'",
+    ),
     "regions of four numbers": (
         lambda: vision.roi_align(X, te.placeholder((2, 4)), 2, 1.0, 2),
         "vision.roi_align: data and rois of shapes [1, 3, 3, 3] and [2, 4], expected [R, 5] rois",

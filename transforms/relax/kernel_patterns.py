@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.walking import find_ops
 from ...dialects import tir
@@ -73,16 +73,15 @@ def _is_part(indices: Sequence[SSAValue], place: Sequence[SSAValue]) -> bool:
 def _multiplies(block: tir.BlockOp) -> bool:
     """Whether a block multiplies elements of two buffers."""
     for op in find_ops(block, arith.MulfOp, arith.MuliOp):
-        loads = [_load_below(operand) for operand in op.operands]
-        if all(isinstance(each, tir.LoadOp) for each in loads) and loads[0].operands[0] is not loads[1].operands[0]:
+        loads = [each for each in map(_load_below, op.operands) if isinstance(each, tir.LoadOp)]
+        if len(loads) == 2 and loads[0].buffer is not loads[1].buffer:
             return True
     return False
 
 
-def _load_below(value: SSAValue) -> Operation:
-    """The op that computes a value, without casts and selections of one value."""
+def _load_below(value: SSAValue) -> Operation | Block:
+    """The op that computes a value, without casts and selections of one value, or the block whose argument it is."""
     op = value.owner
     while isinstance(op, Operation) and not isinstance(op, tir.LoadOp) and len(op.operands) == 1:
         op = op.operands[0].owner
-    assert isinstance(op, Operation)
     return op

@@ -29,7 +29,7 @@ from ...dialects.tir import (
     buffer_type,
 )
 from ...dialects.tir.annotations import annotation_value
-from ...expressions.expr import Var
+from ...expressions.expr import Var, as_extent
 from ...expressions.write_expressions import ExpressionEmitter
 from ...operators.relay import (
     CallOp,
@@ -227,7 +227,9 @@ class _Host:
     def _numbers(self, op: CallOp) -> list[SSAValue]:
         """The sizes that follow the tensors, of the types of the parameters of the callee."""
         texts, callee = op.size_texts, SymbolTable.lookup_symbol(op, op.callee)
-        values = [self.builder.value(self.writer.write(self.sizes(_size(text)))) for text in texts]
+        sizes = [self.sizes(_size(text)) for text in texts]
+        extents = [as_extent(size) if isinstance(size, int) else size for size in sizes]
+        values = [self.builder.value(self.writer.write(extent)) for extent in extents]
         if not texts or not isinstance(callee, tir.FuncOp):
             return values
         types = callee.body.block.arg_types[-len(texts) :]

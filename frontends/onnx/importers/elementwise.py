@@ -7,8 +7,10 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from ....core.dtypes import max_value, min_value, numpy_dtype, parse_dtype
+from ...models.call import normalized_axis
 from ...models.elementwise import nan_propagating_extreme, remainder
 from ...models.symbols import UnknownSizeError, symbol_maximum, symbol_minimum
 from ...models.types import dtype_name
@@ -156,11 +158,14 @@ def swish(call: Call) -> ModelTensor:
 @importer("PRelu")
 def prelu(call: Call) -> ModelTensor:
     x, slope = call.tensor(0), call.tensor(1)
+    if call.version < 7 and slope.rank == 1 and x.rank > 1:  # a number for each channel, or for all
+        slope = call.builder.reshape(slope, [*slope.extents, *[1] * (x.rank - 2)])
     return call.op("where", call.scalar("less", x, 0), call.op("multiply", x, slope), x)
 
 
 @importer("Dropout")
 def dropout(call: Call) -> Any:
+    call.raise_unsupported_if(call.version < 7 and not call.integer("is_test"), "training")
     training = call.constant_scalar(2, "training_mode") if call.has(2) else False
     ratio = call.constant_scalar(1, "ratio", 0.5) if training else 0.0
     call.raise_unsupported_if(training and ratio != 0, "training")
@@ -230,7 +235,8 @@ def _power_of_two(call: Call, data: ModelTensor) -> ModelTensor:
 
 @importer("Cast")
 def cast(call: Call) -> ModelTensor:
-    return convert_dtype(call, call.tensor(), dtype_of_code(call.integer("to")))
+    code = TensorProto.DataType.Value(call.text("to")) if call.version < 6 else call.integer("to")
+    return convert_dtype(call, call.tensor(), dtype_of_code(code))
 
 
 @importer("CastLike")
@@ -310,11 +316,23 @@ def _require_broadcast(call: Call, shapes: Sequence[tuple[int, ...]]) -> None:
         raise OnnxError(f"{call.op_type} of shapes {texts}, expected shapes that broadcast") from None
 
 
+def _aligned(call: Call) -> tuple[ModelTensor, ModelTensor]:
+    """The operands, of which before opset 7 the second one may begin at an axis of the first one."""
+    lhs, rhs = call.tensor(0), call.tensor(1)
+    axis = call.attribute("axis") if call.version < 7 and call.integer("broadcast") else None
+    if axis is None:
+        return lhs, rhs
+    rest = lhs.rank - normalized_axis(int(axis), lhs.rank) - rhs.rank
+    if rest < 0:
+        raise OnnxError(f"axis {axis} of operands of {lhs.rank} and {rhs.rank} dimensions")
+    return lhs, call.builder.reshape(rhs, [*rhs.extents, *[1] * rest])
+
+
 @importer(*BINARY)
 def binary(call: Call) -> ModelTensor:
     if call.op_type in _OF_SYMBOLS and (sizes := fold_sizes(call)) is not None:
         return sizes
-    lhs, rhs = call.tensor(0), call.tensor(1)
+    lhs, rhs = _aligned(call)
     if call.op_type == "Equal" and lhs.dtype == "bool":
         return call.op("logical_not", call.op("logical_xor", lhs, rhs))
     return call.op(BINARY[call.op_type], lhs, rhs)
@@ -337,7 +355,7 @@ def bit_shift(call: Call) -> ModelTensor:
 
 @importer("Pow")
 def power(call: Call) -> ModelTensor:
-    base, exponent = call.tensor(0), call.tensor(1)
+    base, exponent = _aligned(call)
     if base.is_float and exponent.array is not None and exponent.array.size == 1:
         number = float(exponent.array.ravel()[0])
         if number == 2 and exponent.rank <= base.rank:

@@ -107,7 +107,8 @@ def einsum(call: Call) -> ModelTensor:
 @importer("BatchNormalization")
 def batch_norm(call: Call) -> ModelTensor:
     x, scale, bias, mean, variance = call.tensors
-    call.raise_unsupported_if(call.integer("training_mode") or call.used_result_count > 1, "training")
+    is_training = call.integer("training_mode") or (call.version < 7 and not call.integer("is_test"))
+    call.raise_unsupported_if(is_training or call.used_result_count > 1, "training")
     call.raise_unsupported_if(call.version < 9 and not call.integer("spatial", 1), "a mean for each element")
     epsilon = call.floating("epsilon", 1e-5)
     if x.dtype == mean.dtype and x.dtype in ("float32", "float64"):

@@ -36,7 +36,10 @@ def upsample(call: Call) -> ModelTensor:
     x = call.tensor()
     if call.version >= 9 and is_computed(call, 1):
         return _computed(call, x, range(x.rank), "asymmetric", "floor", call.tensor(1), None)
-    scales = call.attribute("scales") if call.version < 9 else call.constant_vector(1, "scales")
+    if call.version < 7:
+        scales = [1.0, 1.0, call.floating("height_scale"), call.floating("width_scale")]
+    else:
+        scales = call.attribute("scales") if call.version < 9 else call.constant_vector(1, "scales")
     if scales is None:
         raise OnnxError("Upsample without scales")
     factors = [float(each) for each in scales]

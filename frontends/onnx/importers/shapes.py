@@ -124,6 +124,8 @@ def eye_like(call: Call) -> ModelTensor:
 
 @importer("Reshape")
 def reshape(call: Call) -> ModelTensor:
+    if call.version < 5:
+        return reshape_to(call, call.tensor(), list(call.integers("shape") or ()))
     if is_computed(call, 1):
         operands = [call.tensor(0), call.tensor(1), call.integer("allowzero")]
         return computed(call, "reshape", operands, call.tensor().dtype, element_count(call, 1, "shape"))
@@ -220,7 +222,7 @@ def tile(call: Call) -> ModelTensor:
 @importer("Concat")
 def concat(call: Call) -> ModelTensor:
     tensors = call.tensors
-    axis = normalized_axis(call.integer("axis"), tensors[0].rank)
+    axis = normalized_axis(call.integer("axis", 1), tensors[0].rank)
     if any(each.rank != tensors[0].rank for each in tensors):
         raise OnnxError(f"Concat: tensors of {[each.rank for each in tensors]} dimensions, expected one rank")
     return concatenate_along(call, tensors, axis)
@@ -288,7 +290,8 @@ def _computed_slice(call: Call, data: ModelTensor) -> ModelTensor:
 def pad(call: Call) -> ModelTensor:
     data, mode = call.tensor(), call.text("mode", "constant")
     if call.version < 11:
-        widths, value = call.integers("pads") or (), call.builder.scalar_constant(call.floating("value"), data.dtype)
+        widths = call.integers("pads" if call.version > 1 else "paddings") or ()
+        value = call.builder.scalar_constant(call.floating("value"), data.dtype)
         axes: Sequence[int] = range(data.rank)
     elif is_computed(call, 1, 3):
         return _computed_pad(call, data, mode)

@@ -113,6 +113,11 @@ class GraphModule:
         names = [spec.name for spec in self._executor.executable.inputs]
         return names.index(name) if name in names else -1
 
+    def get_input_info(self) -> tuple[dict[str, tuple[Any, ...]], dict[str, str]]:
+        """The shapes and the data types of the inputs by name."""
+        inputs = self._executor.executable.inputs
+        return {spec.name: tuple(spec.shape) for spec in inputs}, {spec.name: spec.dtype for spec in inputs}
+
     def get_output(self, index: str | int, out: NDArray | None = None) -> NDArray:
         """A copy of an output, in `out` if given."""
         return self._copy(self._executor.get_output(index), out)

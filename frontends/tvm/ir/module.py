@@ -8,14 +8,15 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block
 
 from ....core.errors import ArgumentError, OptionError, StepwellError, UnsupportedError
-from ....dialects.attributes import MODULE_ATTRS
+from ....dialects.attributes import MODULE_ATTRS, PARAM_VALUES
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....dialects.tir.base import string_array
 from ....dialects.tir.tree import treeify
 from ....expressions.expr import Var
 from ....module import Module
@@ -393,8 +394,8 @@ class IRModule(Module):
         self.add_graphs(functions)
 
     def import_from_std(self, file: str) -> None:
-        """Adds the functions and the data types of a file of programs: `prelude.rly` or `nat.rly`. OptionError for
-        another file."""
+        """Adds the functions and the data types of a file of programs: `prelude.rly`, `nat.rly` or `core.rly`.
+        OptionError for another file."""
         folder = files(f"{str(__package__).removesuffix('.ir')}.relay.programs")
         programs = {each.name: each for each in folder.iterdir() if each.name.endswith(".rly")}
         if file not in programs:
@@ -503,6 +504,12 @@ class IRModule(Module):
             if isinstance(op, ConstantOp) and op.array_name is not None:
                 array = mod.constants[op.array_name.data]
                 op.array_name = StringAttr(builder.name_array(array, op.array_name.data))
+        attributes = {} if copy.func_attrs is None else dict(copy.func_attrs.data)
+        values = attributes.get(PARAM_VALUES)
+        if isinstance(values, ArrayAttr):
+            names = [each.data for each in values if isinstance(each, StringAttr)]
+            attributes[PARAM_VALUES] = string_array(builder.name_array(mod.constants[each], each) for each in names)
+            copy.func_attrs = DictionaryAttr(attributes)
         return copy
 
     def update(self, other: IRModule) -> None:

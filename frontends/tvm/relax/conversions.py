@@ -1,4 +1,4 @@
-"""Other layouts and data types of operators: `ConvertLayout`, `ToMixedPrecision`."""
+"""Operators in other layouts and data types, `ConvertLayout` and `ToMixedPrecision`, and the parts of batch norms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from ....core.errors import OptionError, UnsupportedError
 from .block_builder import BlockBuilder
 from .calls import op
-from .expr import Call, Expr, Op
+from .expr import Call, Expr, Op, Tuple, const
 
 Rule = Callable[[BlockBuilder, Call], Expr]
 """A function from a call to the expression in its place."""
@@ -82,3 +82,44 @@ def precision_rules(out_dtype: str) -> dict[str, Rule]:
         return result if out_dtype == "float32" else op.astype(builder.emit(result), "float32")
 
     return dict.fromkeys(PRODUCTS, convert)
+
+
+def batch_norm_rules(is_training: bool) -> dict[str, Rule]:
+    """The rule that replaces batch norms by sums and products. is_training: whether by the moments of the batch, which
+    move the given ones, unless the call itself says `training=False`."""
+
+    def decompose(builder: BlockBuilder, call: Call) -> Expr:
+        given = dict(call.attrs)
+        data, gamma, beta, *moving = call.children
+        shape, dtype = data.struct_info.shape, data.struct_info.dtype
+        if shape is None:
+            raise UnsupportedError(f"{call!r}: a tensor of unknown shape, expected a known one")
+        rank = len(shape)
+        others = [d for d in range(rank) if d != given.get("axis", 1) % rank]
+
+        def emit(name: str, *operands: Any) -> Expr:
+            return builder.emit(getattr(op, name)(*operands))
+
+        def number(value: float) -> Expr:
+            return const(value, dtype)
+
+        def spread(vector: Expr) -> Expr:
+            return emit("expand_dims", vector, others) if others else vector
+
+        mean, variance = moments = moving
+        if is_training and given.get("training", True):
+            mean, variance = emit("mean", data, others), emit("variance", data, others)
+            momentum = given.get("momentum", 0.1)
+            moments = [
+                emit("add", emit("multiply", number(1 - momentum), old), emit("multiply", number(momentum), new))
+                for old, new in zip(moving, (mean, variance), strict=True)
+            ]
+        deviation = emit("sqrt", emit("add", spread(variance), number(given.get("epsilon", 1e-5))))
+        result = emit("divide", emit("subtract", data, spread(mean)), deviation)
+        if given.get("scale", True):
+            result = emit("multiply", result, spread(gamma))
+        if given.get("center", True):
+            result = emit("add", result, spread(beta))
+        return Tuple([result, *moments])
+
+    return {"relax.nn.batch_norm": decompose}

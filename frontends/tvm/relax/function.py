@@ -6,19 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ....core.arrays import plain_array
 from ....core.errors import ArgumentError
+from ....dialects.attributes import PARAM_VALUES
 from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....module import Module
 from ....operators import relax
 from ....operators.relax.devices import PARAM_DEVICES, Devices, device_names
+from ...relay.parameters import bind_parameters
 from ..ir.attributes import Attributes
 from ..ir.module import FunctionModule
 from .bindings import SeqExpr
-from .expr import Expr, Var
+from .expr import Constant, Expr, Var
 from .reading import Reader
 from .struct_info import StructInfo, struct_info_of
 from .writing import Writer
@@ -145,6 +148,28 @@ class Function(FunctionModule):
         copy._set_attrs({name: value for name, value in self._own_attrs.items() if name != key})
         return copy
 
+    def bind_symbolic_vars(self, binding_map: Mapping[Any, Any]) -> Function:
+        """A copy of the function with numbers in place of names of sizes. binding_map: as of `BindSymbolicVars`, whose
+        errors it raises."""
+        # lazy: modules are made of functions
+        from .sizes import bind_checked
+
+        copy = Function.from_op(self.func, self.constants, self._module)
+        bind_checked([copy.func], binding_map)
+        return copy
+
+    def bind_params(self, binding_map: Mapping[Any, Any]) -> Function:
+        """A copy of the function with constants in place of parameters. binding_map: arrays by parameters or their
+        names; raises the errors of `bind_parameters`."""
+        arrays = {
+            str(getattr(key, "name_hint", key)): value.data if isinstance(value, Constant) else plain_array(value)
+            for key, value in binding_map.items()
+        }
+        bound = bind_parameters(self, arrays, self.func.sym_name.data)
+        func = bound.function_ops[self.func.sym_name.data]
+        assert isinstance(func, relax.FuncOp)
+        return Function.from_op(func, bound.constants, self._module)
+
     @property
     def _own_attrs(self) -> Mapping[str, Attribute]:
         """The attributes without the name of the function."""
@@ -162,8 +187,11 @@ def _called_names(op: Operation) -> Iterator[str]:
 
 
 def _constant_names(func: relax.FuncOp) -> set[str]:
+    """The names of the arrays of a function: of its constants, and of its parameters with values."""
     names = [op.properties.get("array_name") for op in func.walk()]
-    return {name.data for name in names if isinstance(name, StringAttr)}
+    values = None if func.func_attrs is None else func.func_attrs.data.get(PARAM_VALUES)
+    found = [*names, *(values if isinstance(values, ArrayAttr) else ())]
+    return {name.data for name in found if isinstance(name, StringAttr)}
 
 
 def write_function(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from ....core.errors import UnsupportedError
 from ....operators import relax
 from ....operators.relax.calls import result_types
 from ....operators.relax.devices import param_devices
-from ....operators.relax.spelling import spell, spelling_of_word
+from ....operators.relax.spelling import COMPOSITES, spell, spelling_of_word
 from ....operators.relax.types import number_of
 from ....operators.relay import ConstantOp, OperatorOp, shape_of
 from ....operators.relay.constants import constant_array
@@ -70,7 +71,7 @@ class Reader:
         assert isinstance(last, relax.OutputOp)
         returned = set(last.values)
         bindings = [
-            each for op in ops for each in self._bindings(op, Var if returned & set(op.results) else DataflowVar)
+            each for op in ops for each in self._bindings(op, Var if _is_returned(op, returned) else DataflowVar)
         ]
         bound = {each.var for each in bindings}
         outputs: list[Var] = []
@@ -99,9 +100,7 @@ class Reader:
             return [VarBinding(self._variable(op.results[0], kind), expr)]
         var = kind(op.results[0].name_hint or "lv", expr.struct_info)
         self.values.update((result, TupleGetItem(var, n)) for n, result in enumerate(op.results))
-        for use in {use.operation for result in op.results for use in result.uses}:
-            if isinstance(use, relax.TupleOp) and use.operator is op:
-                self.values[use.output] = var
+        self.values.update((whole, var) for whole in _wholes(op))
         return [VarBinding(var, expr)]
 
     def _is_inline(self, op: relax.TupleOp) -> bool:
@@ -140,10 +139,24 @@ class Reader:
         return [self.values[each] for each in values]
 
 
+def _wholes(op: Operation) -> list[SSAValue]:
+    """The tuples of all results of an operator with several."""
+    users = dict.fromkeys(use.operation for result in op.results for use in result.uses)
+    return [user.output for user in users if isinstance(user, relax.TupleOp) and user.operator is op]
+
+
+def _is_returned(op: Operation, returned: set[SSAValue]) -> bool:
+    """Whether a result, or the tuple of all results, is among values."""
+    return not returned.isdisjoint(op.results) or (len(op.results) > 1 and not returned.isdisjoint(_wholes(op)))
+
+
 def _defaults(op: OperatorOp, word: str) -> dict[str, Any]:
     """The values of all attributes of an operator by the parameters of its word."""
     if word in ("matmul", "reshape"):
         return {"out_dtype": ""} if word == "matmul" else {}
+    if word in COMPOSITES:
+        parameters = inspect.signature(COMPOSITES[word]).parameters.values()
+        return {each.name: each.default for each in parameters if each.default is not inspect.Parameter.empty}
     return {name: op.attribute_value(attribute) for name, attribute in spelling_of_word(word).attributes.items()}
 
 

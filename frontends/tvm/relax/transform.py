@@ -36,12 +36,14 @@ from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
 from .block_names import name_blocks
-from .conversions import layout_rules, precision_rules
+from .conversions import batch_norm_rules, layout_rules, precision_rules
 from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
+from .parallel import Check, CombineProducts
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from .sizes import with_sizes
 from .struct_info import TupleStructInfo
 from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
 
@@ -56,13 +58,14 @@ IN_BUILD = (
     "AttachGlobalSymbol",
     "CanonicalizeBindings",
     "ComputePrimValue",
-    "DecomposeOpsForInference",
     "ConvertToDataflow",
     "FuseTransposeMatmul",
     "KillAfterLastUse",
+    "LambdaLift",
     "LowerAllocTensor",
     "LowerRuntimeBuiltin",
     "Normalize",
+    "NormalizeGlobalVar",
     "RemovePurityChecking",
     "RewriteCUDAGraph",
     "RewriteDataflowReshape",
@@ -103,6 +106,15 @@ def BindParams(func_name: str, params: Mapping[str, Any]) -> FunctionalPass:
     return FunctionalPass(run, PassInfo(0, "BindParams"))
 
 
+def BindSymbolicVars(binding_map: Mapping[Any, Any], func_name: str | None = None) -> FunctionalPass:
+    """Replaces names of sizes by numbers.
+
+    binding_map: numbers by names, or by variables.  func_name: the function, by default all that are not private. The
+    pass raises ArgumentError for an unknown function or name.
+    """
+    return FunctionalPass(lambda mod, ctx: with_sizes(mod, binding_map, func_name), PassInfo(0, "BindSymbolicVars"))
+
+
 def _legalization() -> list[ModulePass]:
     """The passes that replace operators by calls of functions of `tir`."""
     return [RelaxLegalizeOperatorsPass(), ConvertRelayToTePass(), ConvertTeToTirPass()]
@@ -141,10 +153,10 @@ class _Legalizer(PyExprMutator):
         super().__init__(mod)
         self.mod, self.rules = mod, rules
 
-    def module(self) -> Module:
-        """The module with the functions of `relax` rewritten."""
+    def module(self, func_name: str | None = None) -> Module:
+        """The module with the functions of `relax` rewritten, or with one of them."""
         for name, func in self.mod.functions.items():
-            if isinstance(func, Function):
+            if isinstance(func, Function) and func_name in (None, name.name_hint):
                 self.builder_.update_func(name, self.visit_expr(func))
         return self.builder_.get()
 
@@ -181,6 +193,23 @@ def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names: Sequence[str]
         raise UnsupportedError("ToMixedPrecision: fp16_input_names is not supported: parameters keep their types")
     rules = precision_rules(out_dtype)
     return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ToMixedPrecision"))
+
+
+def DecomposeOpsForInference(func_name: str | None = None) -> FunctionalPass:
+    """Replaces batch norms by sums and products with the given mean and variance. func_name: of the function, by
+    default all."""
+    return _decomposition("DecomposeOpsForInference", False, func_name)
+
+
+def DecomposeOpsForTraining(func_name: str | None = None) -> FunctionalPass:
+    """Replaces batch norms by sums and products with the mean and the variance of the batch, which move the given ones,
+    except for those that say `training=False`. func_name: of the function, by default all."""
+    return _decomposition("DecomposeOpsForTraining", True, func_name)
+
+
+def _decomposition(name: str, is_training: bool, func_name: str | None) -> FunctionalPass:
+    rules = batch_norm_rules(is_training)
+    return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(func_name), PassInfo(0, name))
 
 
 def DataflowUseInplaceCalls() -> FunctionalPass:
@@ -339,6 +368,20 @@ def AttachExternModules(ext_mods: Sequence[Any] = ()) -> FunctionalPass:
     return FunctionalPass(run, PassInfo(0, "AttachExternModules"))
 
 
+def CombineParallelMatmul(check: Check | None = None) -> FunctionalPass:
+    """Replaces products with an equal first operand by one product with the second operands side by side, and its
+    parts. Biases are added to the parts.
+
+    check: a function of the first operand, the second ones, an empty list, and the bindings of the block, which says
+    whether products are combined.
+    """
+
+    def combine(mod: IRModule, ctx: PassContext) -> IRModule:
+        return _on_functions(lambda func: CombineProducts(check).visit_expr(func), mod)
+
+    return FunctionalPass(combine, PassInfo(0, "CombineParallelMatmul"))
+
+
 def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
     """Replaces the parameters of functions after the first `num_input` by one parameter, a tuple of them.
 
@@ -360,11 +403,15 @@ def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
 __all__ = [
     "AttachExternModules",
     "BindParams",
+    "BindSymbolicVars",
     "BundleModelParams",
     "CallTIRRewrite",
+    "CombineParallelMatmul",
     "ConvertLayout",
     "DataflowUseInplaceCalls",
     "DeadCodeElimination",
+    "DecomposeOpsForInference",
+    "DecomposeOpsForTraining",
     "EliminateCommonSubexpr",
     "FoldConstant",
     "FuseOps",

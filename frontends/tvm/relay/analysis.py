@@ -9,7 +9,7 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ....operators import Operator
-from ...relay.adt import Match
+from ...relay.adt import Match, Pattern
 from ...relay.analysis import free_vars
 from ...relay.expr import (
     Call,
@@ -46,6 +46,7 @@ from .fake_quantization import operators_of_region
 from .interpreter import Interpreter
 from .normal_forms import shared_expression
 from .regions import AnnotatedRegionSet
+from .unmatched import unmatched_patterns
 
 __getattr__ = report_absent("tvm.relay.analysis")
 
@@ -119,7 +120,9 @@ def bound_type_vars(expr: Any, mod: IRModule | None = None) -> list[TypeVar]:
 def _annotations(expr: Expr) -> list[Any]:
     """The types that the user wrote in an expression."""
     nodes = post_order(expr)
-    written = [node.type_annotation if isinstance(node, Var) else getattr(node, "ret_type", None) for node in nodes]
+    written = [
+        node.type_annotation if isinstance(node, Var) else getattr(node, "result_annotation", None) for node in nodes
+    ]
     return [type for type in written if type is not None]
 
 
@@ -184,6 +187,12 @@ def count_layers(expr: Expr | IRModule, valid_ops: Sequence[str]) -> int:
         name = getattr(getattr(node, "op", None), "name", None)
         depths[node] = max((depths[each] for each in inside if each in depths), default=0) + (name in valid_ops)
     return depths[root]
+
+
+def unmatched_cases(match: Match, mod: IRModule | None = None) -> list[Pattern]:
+    """Patterns of all values that no clause of a match has a pattern for. mod: has the types of the constructors, by
+    default none. OptionError for a constructor of another type."""
+    return unmatched_patterns(match, {} if mod is None else mod.type_definitions)
 
 
 def extract_intermdeiate_expr(mod: IRModule, expr_id: int) -> IRModule:

@@ -160,6 +160,10 @@ class Interpreter:
                 return value
             case Constant():
                 return self._argument(name, type, value.array)
+            case Function():
+                return Closure(value, None, self)
+            case GlobalVar():
+                return self._global(value.name_hint)
             case tuple() | list():
                 types = type.fields if isinstance(type, TupleType) else [None] * len(value)  # pyright: ignore[reportUnknownArgumentType]
                 return ADT(self._argument(name, each, part) for each, part in zip(types, value, strict=True))

@@ -139,7 +139,7 @@ class _Binding:
                 return TupleGetItem(self.value(node.tuple_value), node.index)
             case Function():
                 body = self._scoped(node, 0, node.body)
-                return Function(node.params, body, node.ret_type, node.type_params, node.attrs)
+                return Function(node.params, body, node.result_annotation, node.type_params, node.attrs)
             case If():
                 condition = self.value(node.cond)
                 branches = [
@@ -211,7 +211,7 @@ def _apply(kind: type[_ANormal | _BasicBlocks], func: Function) -> Function:
     binding = kind(func.body)
     value = binding.value(func.body)
     body = binding.scopes.root.wrap(value)
-    return Function(func.params, body, func.ret_type, func.type_params, func.attrs)
+    return Function(func.params, body, func.result_annotation, func.type_params, func.attrs)
 
 
 def to_graph(func: Function) -> Function:

@@ -157,7 +157,7 @@ class _Annotation(TypedMutator):
             return fn
         new = super().visit_function(fn)
         assert isinstance(new, Function)
-        return Function(new.params, self._ended(new.body), new.ret_type, new.type_params, new.attrs)
+        return Function(new.params, self._ended(new.body), new.result_annotation, new.type_params, new.attrs)
 
     def visit_let(self, let: Let) -> Expr:
         value, body = self.visit(let.value), self._ended(self.visit(let.body))

@@ -19,7 +19,7 @@ from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ...relay.analysis import free_vars
-from ...relay.expr import Call, Expr, Function, GlobalVar
+from ...relay.expr import Call, Expr, Function, GlobalVar, Var
 from ...relay.functor import TypeAnnotator
 from ...relay.gradients import gradient as gradient_of
 from ...relay.inference import infer_types
@@ -47,6 +47,8 @@ from .mixed_precision import convert_precision
 from .op import rules_of
 from .padding import fold_padding
 from .parser import parse
+from .recasting import change_batch
+from .recasting import recast as recast
 from .region_functions import partition_module
 from .regions import annotate_targets, merge_regions
 from .scales import fold_backward, fold_forward
@@ -309,6 +311,14 @@ def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
 def DivToMul() -> FunctionalPass:
     """Replaces quotients of floats by constants by products with the reciprocals, which may round differently."""
     return _on_typed("DivToMul", 0, casts.multiply_by_reciprocals)
+
+
+def ChangeBatch(data: Mapping[Var, int], batch_size: int = 16) -> FunctionalPass:
+    """Gives parameters another batch. data: the axis of the batch by the parameter of `main`."""
+    return FunctionalPass(
+        lambda mod, ctx: on_graphs(lambda func: change_batch(func, data, batch_size), mod, is_normal=False),
+        PassInfo(0, "ChangeBatch"),
+    )
 
 
 def CanonicalizeCast() -> FunctionalPass:

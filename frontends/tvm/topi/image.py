@@ -9,7 +9,10 @@ from ....operators import image
 from ....operators.grids import affine_grid, grid_sample
 from ....operators.windows import Window
 
-__all__ = ["affine_grid", "dilation2d_nchw", "dilation2d_nhwc", "grid_sample", "resize1d", "resize2d", "resize3d"]
+__all__ = [
+    "affine_grid", "crop_and_resize", "dilation2d_nchw", "dilation2d_nhwc", "grid_sample", "resize1d", "resize2d",
+    "resize3d",
+]  # fmt: skip
 
 
 def _resize(resize_data: Callable[..., Tensor], usual: str):
@@ -51,3 +54,18 @@ def dilation2d_nhwc(
 ) -> Tensor:
     """The greatest sum of an element and a weight in windows of an image in the layout NHWC."""
     return image.dilation2d(input, filter, stride, padding, dilations, "NHWC", "HWI", out_dtype or "")
+
+
+def crop_and_resize(
+    data: Tensor,
+    boxes: Tensor,
+    box_indices: Tensor,
+    crop_size: Window,
+    layout: str = "NCHW",
+    method: str = "bilinear",
+    extrapolation_value: float | None = None,
+    out_dtype: str | None = None,
+) -> Tensor:
+    """Parts of images, each resized to `crop_size`."""
+    outside = 0.0 if extrapolation_value is None else extrapolation_value
+    return image.crop_and_resize(data, boxes, box_indices, crop_size, layout, method.lower(), outside, out_dtype or "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ....core.errors import OptionError, UnsupportedError
+from ....core.errors import OptionError
 from ....expressions.tensor import Tensor, compute
 from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools, vision
 from ....operators.activations import leaky_relu, prelu, relu
@@ -362,16 +362,15 @@ def batch_norm(
     epsilon: float | None = None, center: bool | None = None, scale: bool | None = None, training: bool | None = None,
     momentum: float | None = None,
 ) -> list[Tensor]:  # fmt: skip
-    """Batch normalization with the given means and variances; returns the result followed by these two. None for the
-    defaults of `nn.batch_norm`.
-
-    UnsupportedError for training.
+    """Batch normalization with the given means and variances; returns the result followed by these two. training: with
+    those of the batch, which move the given ones by `momentum`. None for the defaults of `nn.batch_norm_training`.
     """
-    if training:
-        raise UnsupportedError("batch_norm in training is not supported yet")
     options = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
     present: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    return normalization.batch_norm(data, gamma, beta, moving_mean, moving_var, **present)
+    if not training:
+        return normalization.batch_norm(data, gamma, beta, moving_mean, moving_var, **present)
+    moving: dict[str, Any] = {} if momentum is None else {"momentum": momentum}
+    return normalization.batch_norm_training(data, gamma, beta, moving_mean, moving_var, **present, **moving)
 
 
 def layer_norm(data: Tensor, gamma: Tensor, beta: Tensor | None, axis: Axes, epsilon: float = 1e-5) -> Tensor:

@@ -93,6 +93,55 @@ resize2d_python = _resize(2, "NCHW")
 resize3d_python = _resize(3, "NCDHW")
 
 
+def _regions(layout: str) -> Callable[..., Array]:
+    def reference(
+        a_np: Array, rois_np: Array, pooled_size: Any, spatial_scale: float, sample_ratio: int, mode: Any = b"avg"
+    ) -> Array:
+        attributes = {"pooled_size": pooled_size, "spatial_scale": spatial_scale, "sample_ratio": sample_ratio}
+        how = mode.decode() if isinstance(mode, bytes) else "max" if mode == 1 else "avg" if mode == 0 else mode
+        return _reference("vision.roi_align", a_np, rois_np, **attributes, layout=layout, mode=how)
+
+    reference.__doc__ = f"`vision.roi_align` in the layout {layout}. mode: `avg` or 0 for means, `max` or 1 for maxima."
+    return reference
+
+
+roi_align_nchw_python = _regions("NCHW")
+roi_align_nhwc_python = _regions("NHWC")
+
+
+def roi_pool_nchw_python(a_np: Array, rois_np: Array, pooled_size: Any, spatial_scale: float) -> Array:
+    """`vision.roi_pool`."""
+    return _reference("vision.roi_pool", a_np, rois_np, pooled_size=pooled_size, spatial_scale=spatial_scale)
+
+
+def _deformed(data_layout: str, kernel_layout: str) -> Callable[..., Array]:
+    def reference(
+        a_np: Array, offset_np: Array, w_np: Array, stride: Any, padding: Any, dilation: Any, deformable_groups: int,
+        groups: int,
+    ) -> Array:  # fmt: skip
+        windows = {"strides": stride, "padding": padding, "dilation": dilation}
+        counts = {"deformable_groups": deformable_groups, "groups": groups}
+        layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout}
+        return _reference("nn.deformable_conv2d", a_np, offset_np, w_np, **windows, **counts, **layouts)
+
+    reference.__doc__ = f"`nn.deformable_conv2d` in the layout {data_layout}."
+    return reference
+
+
+deformable_conv2d_nchw_python = _deformed("NCHW", "OIHW")
+deformable_conv2d_nhwc_python = _deformed("NHWC", "HWIO")
+
+
+def crop_and_resize_python(
+    image: Array, boxes: Array, box_indices: Array, crop_size: Sequence[int], layout: str, method: str = "bilinear",
+    extrapolation_value: float = 0,
+) -> Array:  # fmt: skip
+    """`image.crop_and_resize`."""
+    attributes = {"crop_size": list(crop_size), "layout": layout, "method": method}
+    name = "image.crop_and_resize"
+    return _reference(name, image, boxes, box_indices, **attributes, extrapolation_value=extrapolation_value)
+
+
 def conv2d_transpose_nhwc_python(
     a_np: Array, w_np: Array, weight_format: str, stride: Any, padding: Any, output_padding: Any = (0, 0)
 ) -> Array:
@@ -247,17 +296,17 @@ def layer_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, 
 
 
 def strided_slice_python(
-    data: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int], slice_mode: str = "end",
+    data: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int] | None, slice_mode: str = "end",
     axes: Sequence[int] | None = None,
 ) -> Array:  # fmt: skip
     """The elements from `begin` to `end`, in steps. slice_mode: `size` if `end` are sizes, -1 for the rest."""
     index: list[slice] = [slice(None)] * data.ndim
-    steps = [1] * len(begin) if slice_mode == "size" else [*strides, *([1] * (len(begin) - len(strides)))]
-    for n, axis in enumerate(range(len(begin)) if axes is None else axes):
-        stop = end[n] if n < len(end) else None
+    given = [] if slice_mode == "size" or strides is None else list(strides)
+    for n, axis in enumerate(range(max(len(begin), len(end), len(given))) if axes is None else axes):
+        start, stop = (each[n] if n < len(each) else None for each in (begin, end))
         if slice_mode == "size" and stop is not None:
-            stop = None if stop < 0 else begin[n] + stop
-        index[axis] = slice(begin[n], stop, steps[n])
+            stop = None if stop < 0 else (start or 0) + stop
+        index[axis] = slice(start, stop, given[n] if n < len(given) else 1)
     return data[tuple(index)]
 
 

@@ -119,6 +119,17 @@ def test_a_size_without_a_tensor_is_a_number_of_native_code() -> None:
     np.testing.assert_array_equal(vm["main"]((2,), 10).numpy(), array(11, 12, 13, 14))
 
 
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_number_follows_the_tensors_of_a_kernel(number: int) -> None:
+    vm = machine(f"""
+    @R.function
+    def main(x: R.Tensor((4,), "float32")):
+        a = R.call_tir(cls.iota, (), out_sinfo=R.Tensor((4,), "float32"), tir_vars=R.shape([{number}]))
+        return R.add(a, x)
+    """)
+    np.testing.assert_array_equal(vm["main"](array(0, 0, 0, 1)).numpy(), np.arange(4) + number + array(0, 0, 0, 1))
+
+
 def test_a_kernel_with_a_tensor_of_unknown_shape_checks_it_when_it_is_called() -> None:
     vm = machine("""
     @R.function

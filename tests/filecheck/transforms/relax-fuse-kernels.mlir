@@ -109,3 +109,44 @@ relax.func @main("x" %x: tensor<?x4xf32, #relay.sizes<"b">>) -> tuple<tensor<?xf
 // CHECK-NEXT:   relax.call_tir @fused_double_rows(
 // CHECK-NEXT:   relax.call_tir @fused_double_rows(
 // CHECK-NEXT:   relax.tuple
+
+// -----
+
+tir.func private @double("A" %A: memref<8xf32>, "B" %B: memref<8xf32>) attrs {tir.noalias = true} {
+  tir.for serial "i" %i : i32 in [0 +: 8] {
+    tir.block "B" (spatial "vi" %vi : i32 in [0 +: 8] = %i) {
+      %0 = tir.load %A[%vi] : memref<8xf32>
+      %1 = arith.addf %0, %0 : f32
+      tir.store %1, %B[%vi] : memref<8xf32>
+    }
+  }
+}
+tir.func private @pairs("A" %A: memref<8xf32>, "B" %B: memref<4xf32>) attrs {tir.noalias = true} {
+  tir.for serial "i" %i : i32 in [0 +: 4] {
+    tir.for serial "k" %k : i32 in [0 +: 2] {
+      tir.block "B" (spatial "vi" %vi : i32 in [0 +: 4] = %i, reduce "vk" %vk : i32 in [0 +: 2] = %k) {
+        tir.init {
+          %0 = arith.constant 0.0 : f32
+          tir.store %0, %B[%vi] : memref<4xf32>
+        }
+        %1 = arith.constant 2 : i32
+        %2 = arith.muli %vi, %1 : i32
+        %3 = arith.addi %2, %vk : i32
+        %4 = tir.load %A[%3] : memref<8xf32>
+        %5 = tir.load %B[%vi] : memref<4xf32>
+        %6 = arith.addf %5, %4 : f32
+        tir.store %6, %B[%vi] : memref<4xf32>
+      }
+    }
+  }
+}
+
+// A product of indices is none of elements: elementwise kernels precede the sum.
+relax.func @main("x" %x: tensor<8xf32>) -> tensor<4xf32> {
+  %0 = relax.call_tir @double(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %1 = relax.call_tir @pairs(%0) : (tensor<8xf32>) -> tensor<4xf32>
+  relax.return %1 : tensor<4xf32>
+}
+// CHECK:      relax.func @main
+// CHECK-NEXT:   relax.call_tir @fused_double_pairs(
+// CHECK-NEXT:   relax.return

@@ -42,6 +42,21 @@ def test_a_convolution_in_blocks_computes_that_without_blocks(
     np.testing.assert_array_equal(result, in_layout(expected, "NCHW", out_layout or data_layout))
 
 
+def test_convolutions_named_after_blocks() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.integers(-3, 4, (1, 8, 5, 6)).astype("float32")
+    w, single = (rng.integers(-3, 4, shape).astype("float32") for shape in ((4, 8, 3, 3), (8, 1, 3, 3)))
+    data, images = relay.var("x", shape=(1, 2, 5, 6, 4)), in_layout(x, "NCHW", "NCHW4c")
+    layouts = {"data_layout": "NCHW4c", "out_layout": "NCHW2c"}
+    dense = relay.nn.contrib_conv2d_nchwc(data, relay.const(w), **layouts)
+    packed = relay.const(in_layout(single, "OIHW", "OIHW1i4o"))
+    deep = relay.nn.contrib_depthwise_conv2d_nchwc(data, packed, groups=8, kernel_layout="OIHW1i4o", **layouts)
+    for call, weight, groups in ((dense, w, 1), (deep, single, 8)):
+        (result,) = interpret_graph(relay.module(relay.Function([data], call)), [images])
+        expected = OPERATORS["nn.conv2d"].reference(x, weight, groups=groups)
+        np.testing.assert_array_equal(result, in_layout(expected, "NCHW", "NCHW2c"))
+
+
 def test_a_pool_in_blocks() -> None:
     x = np.arange(2 * 8 * 4 * 4, dtype="float32").reshape(2, 8, 4, 4)
     call = relay.nn.max_pool2d(relay.var("x", shape=(2, 2, 4, 4, 4)), 2, 2, layout="NCHW4c")

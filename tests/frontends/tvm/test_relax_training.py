@@ -211,6 +211,71 @@ def test_a_model_is_trained() -> None:
         empty.predict(x)
 
 
+@tvm.script.ir_module
+class Normalized:
+    I.module_attrs({"param_num": 2, "state_num": 2})
+
+    @R.function
+    def backbone(
+        x: R.Tensor((4, 3), "float32"),
+        gamma: R.Tensor((3,), "float32"),
+        beta: R.Tensor((3,), "float32"),
+        mean: R.Tensor((3,), "float32"),
+        variance: R.Tensor((3,), "float32"),
+    ):
+        with R.dataflow():
+            y = R.nn.batch_norm(x, gamma, beta, mean, variance, axis=1, momentum=0.2)
+            out = y[0]
+            new_mean = y[1]
+            new_variance = y[2]
+            R.output(out, new_mean, new_variance)
+        return out, new_mean, new_variance
+
+
+def _norm(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any) -> Any:
+    return (x - mean) / np.sqrt(variance + 1e-5) * gamma + beta
+
+
+def test_a_batch_norm_takes_the_moments_of_the_batch_unless_it_is_decomposed_for_inference() -> None:
+    x, gamma, beta, mean = arrays((4, 3), (3,), (3,), (3,))
+    variance = np.array([1, 2, 3], "float32")
+    moved = 0.8 * mean + 0.2 * x.mean(0), 0.8 * variance + 0.2 * x.var(0)
+    trained = _norm(x, gamma, beta, x.mean(0), x.var(0)), *moved
+    inferred = _norm(x, gamma, beta, mean, variance), mean, variance
+    transform = relax.transform
+    for mod, expected in (
+        (Normalized, trained),
+        (tvm.script.from_source(Normalized.script()), trained),
+        (transform.DecomposeOpsForTraining("backbone")(Normalized), trained),
+        (transform.DecomposeOpsForInference()(Normalized), inferred),
+        (transform.DecomposeOpsForInference("another")(Normalized), trained),
+    ):
+        results = machine(mod)["backbone"](x, gamma, beta, mean, variance)
+        for got, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_a_model_with_batch_norms_is_trained_by_the_moments_of_the_batch() -> None:
+    setup = training.SetupTrainer(loss.MSELoss("sum"), optimizer.SGD(0.01), [tensor((4, 3)), tensor((4, 3))])
+    mod = setup(Normalized)
+    trainer = training.Trainer(mod, machine(mod), tvm.cpu())
+    x, gamma, beta, mean, targets = arrays((4, 3), (3,), (3,), (3,), (4, 3))
+    variance = np.array([1, 2, 3], "float32")
+    trainer.load_params({"gamma": gamma, "beta": beta})
+    trainer.load_states({"mean": mean, "variance": variance})
+    inferred = _norm(x, gamma, beta, mean, variance)
+    np.testing.assert_allclose(trainer.predict(x).numpy(), inferred, rtol=1e-4, atol=1e-5)
+    difference = _norm(x, gamma, beta, x.mean(0), x.var(0)) - targets
+    np.testing.assert_allclose(trainer.update([x], targets).numpy(), (difference**2).sum(), rtol=1e-4)
+    unit = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
+    expected = {"gamma": gamma - 0.02 * (difference * unit).sum(0), "beta": beta - 0.02 * difference.sum(0)}
+    for name, wanted in expected.items():
+        np.testing.assert_allclose(trainer.export_params()[name].numpy(), wanted, rtol=1e-3, atol=1e-5)
+    states = trainer.export_states()
+    np.testing.assert_allclose(states["mean"].numpy(), 0.8 * mean + 0.2 * x.mean(0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(states["variance"].numpy(), 0.8 * variance + 0.2 * x.var(0), rtol=1e-4, atol=1e-5)
+
+
 def test_a_model_without_numbers_of_parameters_is_not_trained() -> None:
     setup = training.SetupTrainer(loss.MSELoss(), optimizer.SGD(0.01), [tensor((2, 4)), tensor((2, 4))])
     with pytest.raises(ArgumentError, match=r"functions main and attributes none, expected backbone, and the numbers"):

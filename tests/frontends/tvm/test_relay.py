@@ -554,3 +554,17 @@ def test_an_executor_evaluates_a_module() -> None:
     mod = tvm.IRModule.from_expr(relay.Function([x], relay.exp(x)))
     result = relay.create_executor("graph").evaluate(mod)(np.zeros(2, "float32"))
     np.testing.assert_array_equal(result.numpy(), [1, 1])
+
+
+def test_functions_of_a_module_say_the_types_of_their_results() -> None:
+    x = relay.var("x", shape=(2, 3))
+    func = relay.Function([x], relay.Tuple([relay.nn.relu(x), relay.sum(x, axis=1)]))
+    assert func.ret_type is None
+    read = tvm.IRModule.from_expr(func)["main"]
+    assert [each.concrete_shape for each in read.ret_type.fields] == [(2, 3), (2,)]
+
+    class ToHalf(relay.ExprMutator):
+        def visit_var(self, var: Any) -> Any:
+            return relay.var("h", shape=(2, 3), dtype="float16")
+
+    assert ToHalf().visit(read).ret_type is None

@@ -172,8 +172,10 @@ def test_norms() -> None:
     np.testing.assert_array_equal(run(made[2], variance), variance[1])
     plain = topi.nn.batch_norm(*five, epsilon=0.5, center=False, scale=False)[0]
     np.testing.assert_allclose(run(plain, image, *rows), (x - m) / np.sqrt(v + 0.5), 1e-5, 1e-5)
-    with pytest.raises(UnsupportedError, match="batch_norm in training is not supported yet"):
-        topi.nn.batch_norm(*five, training=True)
+    moving = topi.nn.batch_norm(*five, training=True, momentum=0.25)
+    np.testing.assert_allclose(run(moving[0], image, *rows[:2]), normal(x, 0, 2, 3) * g + b, 1e-4, 1e-5)
+    expected = 0.75 * variance[1] + 0.25 * image[1].var((0, 2, 3))
+    np.testing.assert_allclose(run(moving[2], image, variance), expected, 1e-5, 1e-5)
 
     whole = topi.nn.layer_norm(image[0], gamma[0], None, [1])
     np.testing.assert_allclose(run(whole, image, gamma), normal(x, 1) * g, 1e-5, 1e-5)

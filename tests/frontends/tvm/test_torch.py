@@ -204,6 +204,33 @@ def test_a_backend_of_torch_compiles_programs(model: Any, image: Any) -> None:
         from_exported_program(None, custom_convert_map={"relu.default": len})
 
 
+class Halves(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)), nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = torch.relu(self.first(x))
+        torch._dynamo.graph_break()
+        return self.second(y) + self.second.bias
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_graphs_of_a_compiled_model_are_programs(keep: bool) -> None:
+    halves, x = Halves().eval(), torch.randn(2, 4)
+    mod = relax.frontend.torch.dynamo_capture_subgraphs(halves, x, keep_params_as_input=keep)
+    weights: dict[str, Any] = {}
+    if keep:
+        mod, weights = relax.frontend.detach_params(mod)
+        assert [len(weights[name]) for name in ("subgraph_0", "subgraph_1")] == [6, 2]
+    machine = relax.VirtualMachine(relax.build(mod, "llvm"), tvm.cpu())
+    value: Any = x.numpy()
+    for name in ("subgraph_0", "subgraph_1"):
+        found = machine[name](value, *weights.get(name, ()))
+        value = found[0] if isinstance(found, list | tuple) else found
+    np.testing.assert_allclose(value.numpy(), halves(x).detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
 def scripted(module: Any, *inputs: Any) -> list[np.ndarray]:
     """The results of a scripted module, after the import."""
     script = torch.jit.script(module.eval())

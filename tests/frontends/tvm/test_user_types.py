@@ -1,4 +1,6 @@
-"""Types of users: variables, data types, kinds and visitors."""
+"""Types of users: variables, data types, kinds, visitors and cases of matches."""
+
+from typing import Any
 
 import pytest
 
@@ -66,3 +68,36 @@ def test_a_graph_with_types_of_users_is_kept_and_not_compiled() -> None:
     assert tvm.ir.structural_equal(mod["main"], relay.Function([x], x, type_params=[A]))
     with pytest.raises(UnsupportedError, match="parameter x is of type a, expected tensors"):
         relay.build(mod)
+
+
+def test_cases_without_a_pattern_do_not_overlap_and_are_all() -> None:
+    mod = tvm.IRModule()
+    prelude = relay.prelude.Prelude(mod)
+    (_, cons, nil), v = mod.get_type("List"), relay.Var("v")
+    wild, pair = relay.PatternWildcard(), relay.PatternTuple
+
+    def cell(*parts: Any) -> relay.PatternConstructor:
+        return relay.PatternConstructor(cons, parts)
+
+    def left(*patterns: Any) -> list[Any]:
+        match = relay.Match(v, [relay.Clause(each, v) for each in patterns])
+        return relay.analysis.unmatched_cases(match, prelude.mod)
+
+    end = relay.PatternConstructor(nil)
+    assert [type(each) for each in left()] == [relay.PatternWildcard]
+    assert left(relay.PatternVar(v)) == [] == left(cell(wild, wild), end)
+    (one,) = left(cell(wild, cell(wild, wild)), end)
+    assert one.constructor is cons
+    assert one.patterns[1].constructor is nil
+    cases = left(pair([end, end]), pair([cell(wild, wild), wild]))
+    assert [[part.constructor for part in each.patterns] for each in cases] == [[nil, cons]]
+    with pytest.raises(OptionError, match="data type List, expected one of the module: none"):
+        relay.analysis.unmatched_cases(relay.Match(v, [relay.Clause(end, v)]))
+
+
+def test_a_type_of_memory_is_declared() -> None:
+    mod = tvm.IRModule()
+    mod.import_from_std("core.rly")
+    assert [str(each) for each in mod.get_type("Storage")] == ["Storage"]
+    with pytest.raises(OptionError, match=r"no program 'x.rly', there is core.rly, nat.rly, prelude.rly"):
+        mod.import_from_std("x.rly")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
 
 from .sampling import ALL, FLOATS, Draw, Sample, any_layout, change_layout, numbers
@@ -77,7 +78,27 @@ def blocks(draw: Draw, deep: bool) -> Sample:
     return Sample([change_layout(numbers(draw, shape, draw(st.sampled_from(ALL))), "NCHW", layout)], attributes)
 
 
+@st.composite
+def crops(draw: Draw) -> Sample:
+    """Images, and parts of them, also reversed ones and such that reach outside."""
+    method = draw(st.sampled_from(("bilinear", "nearest_neighbor")))
+    dtype = draw(st.sampled_from(ALL if method == "nearest_neighbor" else FLOATS))
+    layout, batch, count = any_layout(draw, "NCHW"), draw(st.integers(1, 2)), draw(st.integers(0, 3))
+    data = numbers(draw, (batch, draw(st.integers(0, 2)), *(draw(st.integers(1, 5)) for _ in range(2))), dtype)
+    corners = st.lists(st.sampled_from((-0.25, 0.0, 0.125, 0.5, 1.0, 1.5)), min_size=4 * count, max_size=4 * count)
+    boxes = np.array(draw(corners), draw(st.sampled_from(FLOATS))).reshape(count, 4)
+    attributes = {
+        "crop_size": draw(st.one_of(st.integers(1, 3), st.lists(st.integers(1, 4), min_size=2, max_size=2))),
+        "layout": layout,
+        "method": method,
+        "extrapolation_value": draw(st.sampled_from((0.0, 1.0))),
+    }
+    indices = numbers(draw, (count,), draw(st.sampled_from(("int32", "int64"))), -1, batch)
+    return Sample([change_layout(data, "NCHW", layout), boxes, indices], attributes)
+
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "image.crop_and_resize": crops(),
     **{f"image.resize{rank}d": resizes(rank) for rank in (1, 2, 3)},
     "nn.upsampling": upsamplings(2),
     "nn.upsampling3d": upsamplings(3),

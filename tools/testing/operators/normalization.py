@@ -45,6 +45,17 @@ def batches(draw: Draw) -> Sample:
 
 
 @st.composite
+def training_batches(draw: Draw) -> Sample:
+    """Operands of a batch norm in training."""
+    data = _data(draw, SHAPES.filter(bool))
+    axis = any_axis(draw, data.ndim)
+    moving = [_vector(draw, data, [axis], *bounds) for bounds in ((0, 2), (0, 4))]
+    momentum = draw(st.sampled_from((0.0, 0.1, 0.25, 1.0)))
+    operands = [data, *_factors(draw, data, axis), *moving]
+    return Sample(operands, {"axis": axis, **_flags(draw), "momentum": momentum})
+
+
+@st.composite
 def layers(draw: Draw) -> Sample:
     data = _data(draw, SHAPES.filter(bool))
     axis = _some_axes(draw, data.ndim)
@@ -92,6 +103,7 @@ def _neighbours(draw: Draw, data: Array) -> dict[str, Any]:
 
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "nn.batch_norm": batches(),
+    "nn.batch_norm_training": training_batches(),
     "nn.layer_norm": layers(),
     "nn.instance_norm": instances(),
     "nn.group_norm": groups(),

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from .....dialects.attributes import PARAM_VALUES
 from .....dialects.tir.base import string_array
 from .....module import Module
 from .....operators import relax
@@ -14,9 +15,6 @@ from .....transforms.pipelines import run_pipeline
 from .....transforms.relay.to_relax import ConvertRelayToRelaxPass
 from ...ir.module import IRModule
 from ...nd import HostArray, NDArray
-
-_PARAMS = "params"
-"""The attribute of a function: the names of those parameters whose values are constants of the module."""
 
 
 def program_of_graph(graph: Module, params: Sequence[str] | None, is_tuple: bool) -> IRModule:
@@ -30,7 +28,7 @@ def program_of_graph(graph: Module, params: Sequence[str] | None, is_tuple: bool
     assert isinstance(func, relax.FuncOp)
     if params is not None:
         attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
-        func.func_attrs = DictionaryAttr({**attributes, _PARAMS: string_array(params)})
+        func.func_attrs = DictionaryAttr({**attributes, PARAM_VALUES: string_array(params)})
     last = func.body.block.last_op
     assert isinstance(last, relax.ReturnOp)
     if is_tuple and not isinstance(last.value.owner, relax.TupleOp):
@@ -46,17 +44,21 @@ def detach_params(mod: IRModule) -> tuple[IRModule, dict[str, list[NDArray]]]:
     any, in the order of its parameters."""
     copy = IRModule(mod.op.clone(), dict(mod.constants))
     values: dict[str, list[NDArray]] = {}
+    taken: set[str] = set()
     for name, func in copy.function_ops.items():
         names = _take_params(func) if isinstance(func, relax.FuncOp) else None
         if names is not None:
-            values[name] = [HostArray(copy.constants.pop(each)) for each in names]
+            values[name] = [HostArray(copy.constants[each]) for each in names]
+            taken.update(names)
+    for name in taken:
+        del copy.constants[name]
     return copy, values
 
 
 def _take_params(func: relax.FuncOp) -> list[str] | None:
     """The names of the parameters with values of a function, which loses them; None if it was not imported so."""
     attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
-    names = attributes.pop(_PARAMS, None)
+    names = attributes.pop(PARAM_VALUES, None)
     if not isinstance(names, ArrayAttr):
         return None
     func.func_attrs = DictionaryAttr(attributes) if attributes else None

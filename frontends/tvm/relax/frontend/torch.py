@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -69,7 +69,7 @@ def relax_dynamo(pipeline: PipelineLike | None = None) -> Callable[[Any, Sequenc
     pipeline: passes that run first, or the name of a pipeline."""
 
     def compile_graph(graph_module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
-        infos = [(tuple(each.shape), str(each.dtype).removeprefix("torch.")) for each in example_inputs]
+        infos = [_info_of(each) for each in example_inputs]
         mod = from_fx(graph_module, infos)
         if pipeline is not None:
             mod = (get_pipeline(pipeline) if isinstance(pipeline, str) else pipeline)(mod)
@@ -87,6 +87,55 @@ def relax_dynamo(pipeline: PipelineLike | None = None) -> Callable[[Any, Sequenc
     return compile_graph
 
 
+def dynamo_capture_subgraphs(model: Any, *params: Any, keep_params_as_input: bool = False, **named: Any) -> IRModule:
+    """The programs `subgraph_0`, `subgraph_1`, ... of the graphs into which `torch.compile` divides a model.
+
+    params, named: the arguments of a call of the model, whose graphs are captured.  keep_params_as_input: as of
+    `from_exported_program`. ModelUnsupportedError for a graph that uses unsupported features.
+    """
+    torch: Any = import_module("torch")
+    dynamo: Any = import_module("torch._dynamo")
+    mod, weights = IRModule(), model.state_dict(keep_vars=True) if isinstance(model, torch.nn.Module) else {}
+
+    def capture(graph_module: Any, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        graph, inputs = _with_weights(graph_module, example_inputs, weights)
+        program = from_fx(graph, [_info_of(each) for each in inputs], keep_params_as_input=keep_params_as_input)
+        name = f"subgraph_{len(mod.function_ops)}"
+        mod[name] = program["main"].with_attr("global_symbol", name)
+        return graph_module.forward
+
+    dynamo.reset()
+    with torch.no_grad():
+        torch.compile(model, backend=capture)(*params, **named)
+    return mod
+
+
+def _with_weights(graph_module: Any, examples: Sequence[Any], weights: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+    """A graph whose weights are its own, and the other inputs. weights: of the model, by name."""
+    torch: Any = import_module("torch")
+    names = {id(value): name for name, value in weights.items()}
+    graph: Any = torch.fx.Graph()
+    graph.output(graph.graph_copy(graph_module.graph, {}))
+    new = torch.fx.GraphModule(graph_module, graph)
+    inputs: list[Any] = []
+    for node, example in zip([each for each in new.graph.nodes if each.op == "placeholder"], examples, strict=True):
+        if id(example) not in names:
+            inputs.append(example)
+            continue
+        name = names[id(example)].replace(".", "_")
+        (new.register_parameter if isinstance(example, torch.nn.Parameter) else new.register_buffer)(name, example)
+        with new.graph.inserting_before(node):
+            node.replace_all_uses_with(new.graph.get_attr(name))
+        new.graph.erase_node(node)
+    new.recompile()
+    return new, inputs
+
+
+def _info_of(tensor: Any) -> tuple[tuple[Any, ...], str]:
+    """The shape and the data type of a tensor."""
+    return tuple(tensor.shape), str(tensor.dtype).removeprefix("torch.")
+
+
 def _imported(model: Any, keep_params: bool, is_tuple: bool, **options: Any) -> IRModule:
     frontend: Any = import_module("....torch", __package__)
     graph = frontend.from_torch(model, keep_parameters=keep_params, **options)
@@ -97,4 +146,4 @@ def _imported(model: Any, keep_params: bool, is_tuple: bool, **options: Any) -> 
     return program_of_graph(graph, params, is_tuple)
 
 
-__all__ = ["from_exported_program", "from_fx", "relax_dynamo"]
+__all__ = ["dynamo_capture_subgraphs", "from_exported_program", "from_fx", "relax_dynamo"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .....core.errors import ArgumentError, UnsupportedError
+from .....core.errors import ArgumentError
 from .....operators.relax import FuncOp
 from ...absent import report_absent
 from ...ir.module import IRModule
 from ...transform import FunctionalPass, PassContext, PassInfo
 from ..function import Function
 from ..struct_info import StructInfo
-from ..transform import Gradient, LegalizeOps
+from ..transform import DecomposeOpsForInference, DecomposeOpsForTraining, Gradient, LegalizeOps
 from .loss import Loss
 from .optimizer import Optimizer
 from .utils import AppendLoss
@@ -37,8 +37,7 @@ class SetupTrainer(FunctionalPass):
         self._loss_args, self._legalize = loss_args, legalize
 
     def _set_up(self, mod: IRModule, ctx: PassContext) -> IRModule:
-        """The program that trains. ArgumentError for a module without the function or the attributes; UnsupportedError
-        for a model with batch norms, whose statistics in training are not computed."""
+        """The program that trains. ArgumentError for a module without the function or the attributes."""
         func = mod.function_ops.get(BACKBONE)
         counts = [mod.get_attr(name) for name in ("param_num", "state_num")]
         if not isinstance(func, FuncOp) or not all(isinstance(each, int) for each in counts):
@@ -47,12 +46,11 @@ class SetupTrainer(FunctionalPass):
                 f"SetupTrainer: functions {functions} and attributes {attributes}, "
                 f"expected {BACKBONE}, and the numbers param_num and state_num"
             )
-        if any(op.name == "relay.nn.batch_norm" for op in func.walk()):
-            raise UnsupportedError("SetupTrainer: nn.batch_norm in training, expected its operations on the batch")
         inputs = len(func.params) - sum(counts)
         arguments = self._loss(*self._loss_args)  # pyright: ignore[reportCallIssue, reportUnknownVariableType]
         assert isinstance(arguments, Function)
         mod = AppendLoss(BACKBONE, arguments, self._loss.num_backbone_outputs, LOSS)(mod)
+        mod = DecomposeOpsForTraining(LOSS)(DecomposeOpsForInference(BACKBONE)(mod))
         weights = mod[LOSS].params[inputs : inputs + counts[0]]
         mod = Gradient(LOSS, weights)(mod)
         mod[OPTIMIZER] = self._optimizer.init(weights).get_function().with_attr("global_symbol", OPTIMIZER)
