@@ -10,12 +10,12 @@ from typing import Any, Self, cast
 from xdsl.ir import Operation, SSAValue
 
 from ..core.diagnostics import did_you_mean
-from ..core.errors import UnknownPrimitiveError, UnsupportedError
+from ..core.errors import ScheduleError, UnknownPrimitiveError, UnsupportedError
 from ..core.html import code_html, folded_html
 from ..dialects.schedule import EnterPostprocOp, TraceOp
 from ..module import Module
 from .extending import bound_primitive, primitive_names
-from .handles import RV, Size
+from .handles import RV, Handle, Size
 from .recorder import Recorder
 from .state import ComputeLocation, State, Target, applies
 from .trace import Trace, replay_script
@@ -57,6 +57,14 @@ class Session(Recorder):
         ScheduleError if the program no longer contains the target.
         """
         return self._target(rv)
+
+    def handle_of(self, value: SSAValue) -> Handle:
+        """The handle of a result of an instruction of the trace, as in `trace.insts[0].outputs`. ScheduleError for a
+        value of another trace."""
+        for handle, known in self._values.items():
+            if known is value:
+                return handle
+        raise ScheduleError("handle_of: expected a result of an instruction of the trace of this schedule")
 
     def remove_rv(self, rv: RV) -> None:
         """Forget a handle. The instruction that returned it stays in the trace."""
@@ -111,6 +119,11 @@ class Session(Recorder):
             yield
         finally:
             self._state.checked = self._checked
+
+    def with_checks(self) -> Self:
+        """The schedule itself, whose primitives are checked again: for a copy that was made in `without_checks`."""
+        self._state.checked = self._checked
+        return self
 
     def copy(self) -> Self:
         """A schedule in the same state. Handles of the original are valid in the copy; changes of one do not affect the

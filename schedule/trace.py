@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,8 +57,8 @@ class Instruction:
     @property
     def kind(self) -> InstructionKind:
         """The kind: the name of the primitive."""
-        words = self.op.name.partition(".")[2].split("_")
-        return InstructionKind("".join(word.capitalize() for word in words))
+        name = self.op.name.partition(".")[2]
+        return InstructionKind(_KIND_NAMES.get(name, "".join(word.capitalize() for word in name.split("_"))))
 
     @property
     def inputs(self) -> list[SSAValue]:
@@ -86,6 +86,8 @@ class Instruction:
 
 
 _DECISION = "decision"
+_KIND_NAMES = {"rfactor": "RFactor", "reindex": "ReIndex"}
+"""The kinds of instructions whose names in TVM are not their words."""
 
 
 def _is_of_handles(value: Any) -> bool:
@@ -99,8 +101,17 @@ class Trace:
     is the `schedule.trace` op as MLIR text, for a file with the program and `stepwell-opt -p apply-schedule`.
     """
 
-    def __init__(self, op: TraceOp | None = None):
-        self.op = TraceOp() if op is None else op
+    def __init__(
+        self,
+        op: TraceOp | Sequence[Instruction] | None = None,
+        decisions: Mapping[Instruction, Any] | None = None,
+        *,
+        insts: Sequence[Instruction] = (),
+    ):
+        """op: the op, or instructions of another trace, of which copies are taken; by default `insts`.  decisions: the
+        decisions of random choices among the instructions; the choices that it leaves out are drawn by a replay."""
+        given = insts if op is None else op
+        self.op = given if isinstance(given, TraceOp) else _trace_of(given, {} if decisions is None else decisions)
 
     def show(self) -> None:
         """Prints the trace as Python text."""
@@ -125,6 +136,28 @@ class Trace:
         """The random choice of an instruction; None for one without a choice."""
         return inst.decision
 
+    def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Trace:
+        """A copy in which a random choice has another decision. inst: the choice.  remove_postproc: as of `simplified`.
+        OptionError if the instruction is not of this trace, or without a choice."""
+        if inst not in self.decisions:
+            raise OptionError(f"{inst.op.name}: expected a random choice of this trace")
+        decisions = {**self.decisions, inst: decision}
+        copy = Trace(self.insts, decisions)
+        return copy.without_postproc() if remove_postproc else copy
+
+    def without_decisions(self) -> Trace:
+        """A copy whose random choices are drawn by a replay."""
+        return Trace(self.insts)
+
+    def without_postproc(self) -> Trace:
+        """A copy without the instructions from `enter_postproc` on."""
+        copy = self.op.clone()
+        ops = list(copy.body.block.ops)
+        first = next((n for n, op in enumerate(ops) if isinstance(op, EnterPostprocOp)), len(ops))
+        for op in reversed(ops[first:]):
+            Rewriter.erase_op(op)
+        return Trace(copy)
+
     def __len__(self) -> int:
         return len(self.instructions)
 
@@ -145,17 +178,12 @@ class Trace:
         lines = list(_python_lines(self.instructions, style)) or ["pass"]
         return "\n".join(("def apply_trace(sch: stepwell.Schedule) -> None:", *(f"  {line}" for line in lines)))
 
-    def simplified(self, *, remove_postproc: bool = False) -> Trace:
+    def simplified(self, remove_postproc: bool = False) -> Trace:
         """A copy without the queries and random choices whose results are unused.
 
         remove_postproc: also without the instructions from `enter_postproc` on.
         """
-        copy = self.op.clone()
-        ops = list(copy.body.block.ops)
-        marks = [i for i, op in enumerate(ops) if isinstance(op, EnterPostprocOp)]
-        if remove_postproc and marks:
-            for op in reversed(ops[marks[0] :]):
-                Rewriter.erase_op(op)
+        copy = (self.without_postproc().op if remove_postproc else self.op).clone()
         for op in reversed(list(copy.body.block.ops)):
             if isinstance(op, ScheduleOp) and op.is_query and all(r.first_use is None for r in op.results):
                 Rewriter.erase_op(op)
@@ -168,6 +196,20 @@ class Trace:
         """
         trace = self.simplified(remove_postproc=True) if remove_postproc else self
         sch.replay_instructions(trace.instructions)
+
+
+def _trace_of(insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]) -> TraceOp:
+    """Copies of instructions, random choices with the given decisions only."""
+    trace = TraceOp()
+    values: dict[SSAValue, SSAValue] = {}
+    for inst in insts:
+        copy = inst.op.clone(value_mapper=values)
+        copy.properties.pop(_DECISION, None)
+        if inst in decisions:
+            decision = decisions[inst]
+            copy.with_decision([int(n) for n in decision] if isinstance(decision, list | tuple) else int(decision))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        trace.body.block.add_op(copy)
+    return trace
 
 
 # Python text

@@ -257,11 +257,13 @@ def _point(relation: isl.Map, element: tuple[int, ...]) -> isl.Set:
 # Blocks
 
 
-def has_self_conflicts(block: BlockOp) -> bool:
+def has_self_conflicts(block: BlockOp, *, with_init: bool = True) -> bool:
     """Whether two different instances of a block access the same element, at least one of them as a write.
 
     Contributions to one recognized reduction do not conflict with each other. Without conflicts, the instances may run
     in any order. The writes of a `tir.init` conflict with the contributions of other instances.
+
+    with_init: False for orders in which the first instance of each reduction stays the first.
     """
     parameters = Parameters(lambda value: not block.is_ancestor(value.owner))  # pyright: ignore[reportArgumentType]
     collector = AccessCollector(parameters, block.variables)
@@ -271,7 +273,7 @@ def has_self_conflicts(block: BlockOp) -> bool:
         groups: list[_Pair] = []
         for in_init in (True, False):
             chosen = [(a, a.relation) for a in accesses if a.memory is memory and a.in_init is in_init]
-            if chosen:
+            if chosen and (with_init or not in_init):
                 access = merge_accesses(chosen, domain, True)
                 groups += [_Pair(access.writes, True), _Pair(access.updates, True, True), _Pair(access.reads, False)]
         groups = [g for g in groups if g.relation is not None]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from ...dialects.text.names import source_name
+from ...dialects.tir import ForOp, LaunchThreadOp
 from .. import isl
-from ..index import Analyzer
+from ..index import Analyzer, Lin
 from ..isl_budget import REGIONS, isl_operation_limit
+from ..iter_map import box_of_values, iteration_domain
 from .boxes import AccessBox, IndexRange
 from .exact import IslNames, NotAffineSum
 from .relax import IsFixed
@@ -28,6 +30,8 @@ def why_not_covered(
     Exact where everything is quasi-affine. A read with another index counts as the whole dimension (of `shape`, if
     given), a write with another index as no element.
     """
+    if any(_covers_by_form(analyzer, box, read, is_fixed) for box in written):
+        return None
     rank = len((*read, *written)[0].sides) if read or written else 0
     points = [f"e{n}" for n in range(rank)]
     names = IslNames(analyzer, is_fixed)
@@ -44,6 +48,25 @@ def why_not_covered(
         return f"too large to decide: {error}"
     reason = "; ".join(dict.fromkeys(lost))
     return f"{message}, as far as is known: {reason}" if reason else message
+
+
+def _covers_by_form(analyzer: Analyzer, written: AccessBox, read: Sequence[AccessBox], is_fixed: IsFixed) -> bool:
+    """Whether the form of the indices shows that single written elements are a box that contains everything that is
+    read: those of divided and fused loops, for which isl takes long."""
+    lows = [low for low, _ in written.sides]
+    if written.conditions or not written.is_exact or not all(extent == Lin(1) for _, extent in written.sides):
+        return False
+    moving = dict.fromkeys(leaf for low in lows for leaf in low.leaves() if not is_fixed(leaf))
+    loops = [leaf.owner.parent_op() if isinstance(leaf.owner, Block) else None for leaf in moving]
+    known = [loop for loop in loops if isinstance(loop, ForOp | LaunchThreadOp)]
+    if len(known) < len(loops) or [loop.variable for loop in known] != list(moving):
+        return False
+    box = box_of_values(analyzer, iteration_domain(analyzer, known), lows)
+    return box is not None and all(
+        analyzer.is_provably("ge", low, first) and analyzer.is_provably("le", low + extent, first + count)
+        for each in read
+        for (low, extent), (first, count) in zip(each.sides, box, strict=True)
+    )
 
 
 def _union(names: IslNames, points: Sequence[str], parts: Sequence[Sequence[str]]) -> isl.Set:

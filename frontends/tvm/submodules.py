@@ -26,6 +26,16 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.driver.tvmc": {"common": "tvm.driver.tvmc.transform"},
     "tvm.ir": dict.fromkeys(("base", "container", "expr", "function", "op", "type", "type_relation"), "tvm.ir"),
     "tvm.meta_schedule": {"tune": "tvm.meta_schedule"},
+    **{
+        f"tvm.meta_schedule.{package}": dict.fromkeys(names, f"tvm.meta_schedule.{package}")
+        for package, names in (
+            ("schedule_rule", ("multi_level_tiling",)),
+            ("postproc", ("disallow_dynamic_loop", "rewrite_reduction_block", "rewrite_tensorize", "verify_gpu_code")),
+            ("mutator", ("mutate_tile_size", "mutate_parallel", "mutate_unroll", "mutate_thread_binding")),
+            ("search_strategy", ("evolutionary_search", "replay_trace", "replay_func")),
+            ("space_generator", ("post_order_apply", "schedule_fn", "space_generator_union")),
+        )
+    },
     "tvm.meta_schedule.builder": {"local_builder": "tvm.meta_schedule.builder"},
     "tvm.meta_schedule.database": dict.fromkeys(("json_database", "memory_database"), "tvm.meta_schedule.database"),
     "tvm.meta_schedule.runner": {"config": "tvm.meta_schedule.runner", "local_runner": "tvm.meta_schedule.runner"},

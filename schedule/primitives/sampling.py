@@ -22,6 +22,8 @@ from ..handles import BlockLike, ExprRV, LoopRV
 from ..recorder import Recorder
 from ..state import INLINE, ROOT, ComputeLocation, SampledTargets, State, applies
 
+_ANY = -1
+"""The greatest innermost factor that denotes no limit."""
 _AT_ROOT, _INLINED = -1, -2
 """The decisions of `sample_compute_location` that denote no loop."""
 
@@ -47,7 +49,8 @@ class Sampling(Recorder):
     ) -> list[ExprRV]:
         """Choose factors whose product is the extent of a loop, uniformly among all such lists.
 
-        n: the number of factors.  max_innermost_factor: the maximum of the last factor.  decision: the factors to use.
+        n: the number of factors.  max_innermost_factor: the maximum of the last factor, -1 for any.  decision: the
+        factors to use.
         A loop with a symbolic extent has one list: -1, which `split` infers, and then 1. ScheduleError if a decision is
         not such a list.
         """
@@ -112,14 +115,15 @@ def sample_perfect_tile(
     state: State, loop: ForOp, n: int, max_innermost_factor: int, decision: list[int] | None
 ) -> SampledTargets:
     extent = loop.mixed_bounds[1]
-    if n < 1 or max_innermost_factor < 1:
+    if n < 1 or (max_innermost_factor < 1 and max_innermost_factor != _ANY):
         raise ScheduleError(f"n = {n}, max_innermost_factor = {max_innermost_factor}: expected positive numbers")
     if not isinstance(extent, int):
         return _sample_inferred_tile(loop, n, decision, "is not a known number")
+    most = extent if max_innermost_factor == _ANY else max_innermost_factor
     if decision is None:
-        decision = draw_tiles(state.random, extent, n, max_innermost_factor)
-    is_allowed = bool(decision) and decision[-1] <= max_innermost_factor
-    return _tile(loop, n, decision, is_allowed, f"the last one not greater than {max_innermost_factor}")
+        decision = draw_tiles(state.random, extent, n, most)
+    is_allowed = bool(decision) and decision[-1] <= most
+    return _tile(loop, n, decision, is_allowed, f"the last one not greater than {most}")
 
 
 @applies(SamplePartitionedTileOp)

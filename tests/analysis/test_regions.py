@@ -646,3 +646,31 @@ def test_bindings_are_those_of_the_axes():
     ((variable, bound),) = bindings(analyzer, p.blocks["C"]).items()
     assert variable is p.blocks["C"].variables[0]
     assert render_sum(bound, name) == "4*o + i"
+
+
+def test_the_form_of_fused_and_divided_loops_shows_what_is_written(monkeypatch: pytest.MonkeyPatch):
+    loops = [("b", 512), ("v", 8), ("t", 8), ("i", 4), ("j", 4)]
+    bindings = ["b//128*128 + v*16 + t//2*4 + i", "b%128*8 + t%2*4 + j"]
+    p = program("B[v0, v1]", loops, bindings, [512, 1024], "B[v0, v1]", [512, 1024])
+    monkeypatch.setattr("stepwell.analysis.regions.coverage.isl_operation_limit", refuse)
+    assert coverage_of_reads(p) is None
+    q = program("B[v0, v1]", loops, bindings, [512, 1025], "B[v0, v1]", [512, 1025])
+    with pytest.raises(AssertionError, match="isl is asked"):
+        coverage_of_reads(q)
+    r = program("B[v0, v1]", loops, [*bindings[:1], "b%128*8 + t%2*3 + j"], [512, 1024], "B[v0, v1]", [512, 1024])
+    with pytest.raises(AssertionError, match="isl is asked"):
+        coverage_of_reads(r)
+
+
+def coverage_of_reads(p: Program) -> str | None:
+    """The reason why C, after all its loops, does not read all elements that B writes; None if it does."""
+    analyzer = Analyzer()
+    function = p.blocks["B"].get_toplevel_object()
+    assert isinstance(function, Operation)
+    return why_not_covered(
+        analyzer, [access_box(analyzer, a) for a in p.reads], [access_box(analyzer, p.write)], defined_outside(function)
+    )
+
+
+def refuse(_limit: int) -> None:
+    raise AssertionError("isl is asked")

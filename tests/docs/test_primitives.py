@@ -31,7 +31,7 @@ def test_every_op_of_the_dialect_has_an_example() -> None:
 def test_every_public_method_has_an_example() -> None:
     names = {name for name in dir(Schedule) if not name.startswith("_")}
     internal = {"func_working_on", "get_sblock", "mod", "record", "replay_instructions", "with_trace"}
-    internal |= {"checks_dependences", "without_checks"}
+    internal |= {"checks_dependences", "handle_of", "with_checks", "without_checks"}
     assert names - internal == set(ALL_EXAMPLES)
 
 

@@ -182,3 +182,44 @@ def test_an_empty_trace_does_nothing() -> None:
     sch = Schedule(mod)
     sch.replay(str(Trace()))
     assert str(sch.mod) == str(Schedule(mod).mod)
+
+
+def test_a_choice_may_have_another_decision() -> None:
+    mod, _ = tiled()
+    sch = Schedule(mod, seed=1)
+    (loop, *_) = sch.get_loops("C")
+    sch.split(loop, sch.sample_perfect_tile(loop, 2, -1))
+    sch.enter_postproc()
+    sch.parallel(sch.get_loops("C")[0])
+    (choice,) = sch.trace.decisions
+    extent = choice.decision[0] * choice.decision[1]
+    other = sch.trace.with_decision(choice, (1, extent), remove_postproc=True)
+    assert [each.decision for each in other.decisions] == [[1, extent]]
+    assert len(other) == len(sch.trace) - 4
+    again = Schedule(mod)
+    again.replay(other)
+    assert list(again.trace.decisions.values()) == [[1, extent]]
+    assert not sch.trace.without_decisions().decisions
+    again = Schedule(mod, seed=3)
+    again.replay(sch.trace.without_decisions())
+    assert len(again.trace.decisions) == 1
+    assert str(Trace(sch.trace.insts, sch.trace.decisions)) == str(sch.trace)
+    assert len(Trace(insts=sch.trace.insts[:1])) == 1
+    with pytest.raises(stepwell.OptionError, match="expected a random choice of this trace"):
+        sch.trace.with_decision(sch.trace.insts[0], 1)
+
+
+def test_results_of_instructions_have_handles() -> None:
+    _, sch = tiled()
+    (loop, *_) = sch.get_loops("C")
+    assert sch.handle_of(sch.trace.insts[-1].outputs[0]) is loop
+    with pytest.raises(stepwell.ScheduleError, match="expected a result of an instruction"):
+        sch.handle_of(Schedule(tiled()[0]).trace.op.body.block.insert_arg(stepwell.dialects.schedule.LoopType(), 0))
+
+
+def test_a_copy_made_without_checks_is_checked_again() -> None:
+    _, sch = tiled()
+    with sch.without_checks():
+        copy = sch.copy()
+    assert not copy.checks_dependences
+    assert copy.with_checks().checks_dependences

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Block
 
 from ....core.errors import ArgumentError, StepwellError
@@ -147,6 +147,9 @@ def _module_form(mod: Module) -> list[str]:
             for key in _NAMES:
                 if key in op.properties:
                     op.properties[key] = StringAttr("")
+            for key, value in op.properties.items():
+                if isinstance(value, DictionaryAttr):
+                    op.properties[key] = _sorted_entries(value, name)
             for key in _LISTS_OF_NAMES:
                 names = op.properties.get(key)
                 if isinstance(names, ArrayAttr):
@@ -155,6 +158,14 @@ def _module_form(mod: Module) -> list[str]:
                 value.name_hint = None
         lines += str(copy).splitlines()
     return lines
+
+
+def _sorted_entries(entries: DictionaryAttr, function: str) -> DictionaryAttr:
+    """The entries of a dictionary by name, without the symbol of a function that is its name."""
+    named = {key: entries.data[key] for key in sorted(entries.data)}
+    if named.get("global_symbol") == StringAttr(function):
+        del named["global_symbol"]
+    return DictionaryAttr(named)
 
 
 def _blocks(op: Any) -> list[Block]:

@@ -11,17 +11,28 @@ from . import (
     arg_info,
     builder,
     database,
+    mutator,
+    postproc,
     relax_integration,
     relay_integration,
     runner,
+    schedule_rule,
+    search_strategy,
     space_generator,
     tir_integration,
+    utils,
 )
+from .builder import Builder
 from .database import Database, TuningRecord, Workload
+from .mutator import Mutator
+from .postproc import Postproc
 from .relax_integration import compile_relax, tune_relax
 from .relax_integration import extract_tasks as extract_task_from_relax
 from .relay_integration import compile_relay, is_meta_schedule_enabled, tune_relay
 from .relay_integration import extract_tasks as extract_task_from_relay
+from .runner import Runner
+from .schedule_rule import ScheduleRule
+from .search_strategy import SearchStrategy
 from .space_generator import SpaceGenerator
 from .tir_integration import compile_tir, tune_te, tune_tir
 from .tune_context import MeasureCandidate, TuneContext
@@ -33,7 +44,9 @@ from .tuning import (
     ReplayTraceConfig,
     TuneConfig,
     tune_extracted_tasks,
+    tune_tasks,
 )
+from .utils import derived_object
 
 __getattr__ = report_absent("tvm.meta_schedule")
 
@@ -44,10 +57,48 @@ def ApplyHistoryBest(database: Database) -> Database:
 
 
 __all__ = [
-    "Database", "EvolutionarySearchConfig", "ExtractedTask", "MeasureCandidate", "Profiler", "ReplayFuncConfig",
-    "ReplayTraceConfig", "SpaceGenerator", "TuneConfig", "TuneContext", "TuningRecord", "Workload",
-    "arg_info", "builder", "compile_relax", "compile_relay", "compile_tir", "database", "extract_task_from_relax",
+    "Builder",
+    "Database",
+    "EvolutionarySearchConfig",
+    "ExtractedTask",
+    "MeasureCandidate",
+    "Mutator",
+    "Postproc",
+    "Profiler",
+    "ReplayFuncConfig",
+    "ReplayTraceConfig",
+    "Runner",
+    "ScheduleRule",
+    "SearchStrategy",
+    "SpaceGenerator",
+    "TuneConfig",
+    "TuneContext",
+    "TuningRecord",
+    "Workload",
+    "arg_info",
+    "builder",
+    "compile_relax",
+    "compile_relay",
+    "compile_tir",
+    "database",
+    "derived_object",
+    "extract_task_from_relax",
     "extract_task_from_relay",
-    "is_meta_schedule_enabled", "relax_integration", "relay_integration", "runner", "space_generator",
-    "tir_integration", "tune_extracted_tasks", "tune_relax", "tune_relay", "tune_te", "tune_tir",
+    "is_meta_schedule_enabled",
+    "mutator",
+    "postproc",
+    "relax_integration",
+    "relay_integration",
+    "runner",
+    "schedule_rule",
+    "search_strategy",
+    "space_generator",
+    "tir_integration",
+    "tune_extracted_tasks",
+    "tune_relax",
+    "tune_relay",
+    "tune_tasks",
+    "tune_te",
+    "tune_tir",
+    "utils",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from ..relax.transform import BindParams, FuseOps, FuseTIR, LegalizeOps, MetaSch
 from ..target.target import Target, TargetLike, target_of
 from .database import Database, Workload, normalized
 from .tir_integration import kernels_of, tune_tir
-from .tuning import ExtractedTask
+from .tuning import ExtractedTask, extracted_tasks_to_tune_contexts
 
 __getattr__ = report_absent("tvm.meta_schedule.relax_integration")
 
@@ -73,4 +73,4 @@ def compile_relax(
     return relax.build(scheduled, target)
 
 
-__all__ = ["compile_relax", "extract_tasks", "tune_relax"]
+__all__ = ["compile_relax", "extract_tasks", "extracted_tasks_to_tune_contexts", "tune_relax"]

@@ -19,7 +19,7 @@ from .database import Database, Workload, normalized
 from .graphs import kernels_of_graph
 from .space_generator import PostOrderApply, SpaceGenerator
 from .tir_integration import tune_tir
-from .tuning import ExtractedTask, TuneConfig
+from .tuning import ExtractedTask, TuneConfig, extracted_tasks_to_tune_contexts
 
 __getattr__ = report_absent("tvm.meta_schedule.relay_integration")
 
@@ -108,4 +108,7 @@ def is_meta_schedule_enabled() -> bool:
     return bool(PassContext.current().config.get("relay.backend.use_meta_schedule", False))
 
 
-__all__ = ["compile_relay", "extract_task_from_relay", "extract_tasks", "is_meta_schedule_enabled", "tune_relay"]
+__all__ = [
+    "compile_relay", "extract_task_from_relay", "extract_tasks", "extracted_tasks_to_tune_contexts",
+    "is_meta_schedule_enabled", "tune_relay",
+]  # fmt: skip

@@ -14,8 +14,8 @@ from ..target.target import TargetLike, target_of
 from ..te import create_prim_func
 from ..tir import Schedule
 from .database import Database
-from .space_generator import SpaceGenerator
-from .tuning import TuneConfig, create_runner, tune_kernel
+from .space_generator import SpaceGenerator, space_of
+from .tuning import TuneConfig, create_database, create_runner, tune_kernel
 
 __getattr__ = report_absent("tvm.meta_schedule.tir_integration")
 
@@ -43,29 +43,38 @@ def tune_tir(
     post_optimization: bool | None = False,
     config: TuneConfig | None = None,
     task_name: str = "main",
+    sch_rules: Any = None,
+    postprocs: Any = None,
+    mutator_probs: Any = None,
+    blocks: Sequence[str] | None = None,
+    num_threads: int | None = None,
 ) -> Any:
     """A database with measured schedules of the kernels of a module, drawn at random from a space.
 
     work_dir: the folder of the database, without one it is in memory.  max_trials_global: the greatest number of
     measurements, shared by the kernels; max_trials_per_task: of each.  space: a function of users
-    (`ms.space_generator.ScheduleFn`), or "post-order-apply": the default schedule, which is measured once.
+    (`ms.space_generator.ScheduleFn`), rules (`PostOrderApply(sch_rules=[...])`), or "post-order-apply": the default
+    schedule, which is measured once.  strategy: "evolutionary", which derives schedules from the fastest ones by the
+    mutators of the space, or "replay-trace" and "replay-func", which draw all choices.
     special_space: spaces by the names of kernels, None for a kernel that is left out.  runner: "local", or a
     `LocalRunner`.  database: a database, or "memory".  seed: of the draws.  With `config`, as until v0.10, the result
-    is the fastest schedule of the module's kernel.  Ignored are the builder and the parts of TVM's search: schedules
-    are drawn, not derived from the fastest ones.
+    is the fastest schedule of the module's kernel; sch_rules, postprocs, mutator_probs: the parts of the space, values
+    or functions that return them, and blocks: the names of its blocks, as until v0.9.  Ignored are the builder and the
+    model of TVM's search, as each schedule is measured.
 
     OptionError for another space, runner or database; the errors of the space if no schedule of a kernel is legal.
     """
     where = target_of(target)
-    given = ("json" if work_dir is not None else "memory") if database is None else database
-    records = Database.create(given, work_dir=work_dir) if given == "json" else Database.create(given)
+    records = create_database(database, work_dir)
     kernels = kernels_of(mod)
     trials = max_trials_global or (config or TuneConfig()).max_trials_global
     most = max_trials_per_task or max(1, trials // max(1, len(kernels)))
+    whole = space_of(space, sch_rules, postprocs, mutator_probs, blocks)
     for name, kernel in sorted(kernels.items()):
-        chosen = (special_space or {}).get(name, space)
+        chosen = (special_space or {}).get(name, whole)
         if chosen is not None:
-            tune_kernel(kernel, where, SpaceGenerator.create(chosen), most, create_runner(runner), records, seed)
+            each = SpaceGenerator.create(chosen)
+            tune_kernel(kernel, where, each, most, create_runner(runner), records, seed, strategy)
     return records if config is None else records.query_schedule(mod, where)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -13,27 +12,17 @@ from ....module import Module
 from ..absent import report_absent
 from ..target.target import TargetLike, target_of
 from ..tir import Schedule
-from .arg_info import TensorInfo, args_info_of
+from .arg_info import args_info_of
+from .candidates import Candidates, MeasureCandidate
 from .database import normalized
+from .search_strategy import SearchStrategy
 from .space_generator import SpaceGenerator
 
 __getattr__ = report_absent("tvm.meta_schedule.tune_context")
 
 
-_LEAST_DRAWS = 16
-"""The draws in a row that repeat known schedules after which a space counts as exhausted."""
-
-
 def _new_seed() -> int:
     return Random().randrange(1, 2**31)
-
-
-@dataclass(frozen=True)
-class MeasureCandidate:
-    """A schedule to measure, with the descriptions of the parameters of its kernel."""
-
-    sch: Schedule
-    args_info: Sequence[TensorInfo]
 
 
 class TuneContext:
@@ -55,28 +44,39 @@ class TuneContext:
         num_threads: Any = "physical",
         logger: Any = None,
     ):
-        """Without an effect are the strategy, the threads and the logger. OptionError for another space, and for a
-        module of several kernels."""
+        """Without an effect are the threads and the logger. OptionError for another space or strategy, and for a module
+        of several kernels."""
         self.mod = None if mod is None else normalized(mod)
         self.target = target_of(target)
-        self.space_generator = SpaceGenerator.create(space_generator)
-        self.search_strategy = search_strategy
+        self.space_generator = SpaceGenerator.create(space_generator).clone()
+        self.search_strategy = None if search_strategy is None else SearchStrategy.create(search_strategy)
         self.task_name = task_name
         self._is_repeated = rand_state != -1
         self.rand_state = rand_state if self._is_repeated else _new_seed()
         self.num_threads: int = (os.cpu_count() or 1) if isinstance(num_threads, str) else num_threads
         self.logger = logger
+        self._random = Random(self.rand_state)
         self._rest: int | None = None
         self._most = 0
         self._first: list[Schedule] = []
-        self._seen: set[str] = set()
+        self._candidates: Candidates | None = None
+        self.space_generator.initialize_with_tune_context(self)
+
+    @property
+    def cores(self) -> int:
+        """The number of cores of this machine."""
+        return os.cpu_count() or 1
 
     def generate_design_space(self) -> list[Schedule]:
-        """One drawn schedule of the kernel, without a kernel none. The errors of the space."""
+        """The schedules of the space, with drawn choices; without a kernel none. The errors of the space."""
+        return [] if self.mod is None else self.space_generator.generate_design_space(self.mod)
+
+    def candidates(self) -> Candidates:
+        """The schedules that a search draws from the space. OptionError without a kernel."""
         if self.mod is None:
-            return []
-        seed = self.rand_state if self._is_repeated else _new_seed()
-        return [self.space_generator.draw(Schedule(self.mod, seed=seed), self.target)]
+            raise OptionError("search: no kernel, expected TuneContext(mod=...)")
+        derives = self.search_strategy is None or self.search_strategy.derives
+        return Candidates(self.mod, self.space_generator, derives, self._random)
 
     def initialize(self) -> None:
         """Nothing: the constructor prepares all."""
@@ -95,32 +95,29 @@ class TuneContext:
         first candidates.  Ignored are the database and the model.
         """
         self._rest, self._most = max_trials, num_trials_per_iter
-        self._first, self._seen = list(design_spaces or ()), set[str]()
+        self._first, self._candidates = list(design_spaces or ()), self.candidates()
 
     def generate_measure_candidates(self) -> list[MeasureCandidate] | None:
         """The next schedules of the search, which differ from all before; None after the last one. OptionError outside
         of a search."""
-        if self._rest is None:
+        if self._rest is None or self._candidates is None:
             raise OptionError("generate_measure_candidates: no search, expected pre_tuning before")
         found: list[MeasureCandidate] = []
-        repeats = 0
-        while len(found) < min(self._most, self._rest) and repeats < _LEAST_DRAWS:
-            if self._first:
-                sch = self._first.pop(0)
-            else:
-                (sch,) = self.generate_design_space() or (None,)
+        while len(found) < min(self._most, self._rest):
+            sch = self._first.pop(0) if self._first else self._candidates.draw()
             if sch is None:
                 break
-            text = str(sch.trace)
-            repeats = repeats + 1 if text in self._seen else 0
-            if text not in self._seen:
-                self._seen.add(text)
-                found.append(MeasureCandidate(sch, args_info_of(sch.mod)))
+            self._candidates.add(sch)
+            found.append(MeasureCandidate(sch, args_info_of(sch.mod)))
         self._rest -= len(found)
         return found or None
 
-    def notify_runner_results(self, measure_candidates: Any, results: Any) -> None:
-        """Nothing: schedules are drawn, not derived from the fastest ones."""
+    def notify_runner_results(self, measure_candidates: Sequence[MeasureCandidate], results: Sequence[Any]) -> None:
+        """Reports the seconds of candidates, `run_secs` of the results. Others are derived from the fastest ones."""
+        for candidate, result in zip(measure_candidates, results, strict=True):
+            if self._candidates is not None and result.run_secs:
+                seconds = [float(each) for each in result.run_secs]
+                self._candidates.report(candidate.sch, sum(seconds) / len(seconds))
 
     def post_tuning(self) -> None:
         """Ends a search."""

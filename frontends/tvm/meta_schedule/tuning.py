@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from random import Random
 from time import perf_counter
 from typing import Any, Self
 
@@ -15,10 +14,8 @@ from ..target.target import Target
 from ..tir import Schedule
 from .database import Database, TuningRecord
 from .runner import LocalRunner
-from .space_generator import SpaceGenerator
-
-_LEAST_DRAWS = 16
-"""The draws in a row that repeat known schedules after which a space counts as exhausted."""
+from .space_generator import SpaceGenerator, space_of
+from .tune_context import TuneContext
 
 
 @dataclass(frozen=True)
@@ -72,38 +69,91 @@ def create_runner(kind: Any) -> LocalRunner:
 
 def tune_kernel(
     kernel: Module, target: Target, space: SpaceGenerator, trials: int, runner: LocalRunner, database: Database,
-    seed: int | None = None,
+    seed: int | None = None, strategy: Any = "evolutionary",
 ) -> None:  # fmt: skip
     """Adds measured schedules of a kernel to a database.
 
-    space: of the schedules.  trials: the greatest number of measurements.  The schedule of a space without choices is
-    measured once, and kept without a time where it cannot be. A draw that fails, or whose program does not compile,
-    counts as a trial and is left out; the last error is raised if all draws fail.
+    space: of the schedules.  trials: the greatest number of measurements.  strategy: of the search. The schedule of a
+    space without choices is measured once, and kept without a time where it cannot be. A schedule whose program does
+    not compile counts as a trial and is left out; the last error is raised if no schedule is kept.
     """
-    workload = database.commit_workload(kernel)
-    random = Random(seed)
-    seen: set[str] = set()
-    repeats, found = 0, False
-    failure: StepwellError | None = None
-    for _ in range(trials if space.is_random else 1):
+    rand_state = -1 if seed is None else seed
+    context = TuneContext(
+        kernel, target=target, space_generator=space, search_strategy=strategy, rand_state=rand_state
+    )  # fmt: skip
+    _tune(context, trials, runner, database)
+
+
+def _tune(context: TuneContext, trials: int, runner: LocalRunner, database: Database) -> None:
+    """Adds measured schedules of the kernel of a context to a database, as of `tune_kernel`."""
+    candidates = context.candidates()
+    workload = database.commit_workload(candidates.mod)
+    is_random, found = context.space_generator.is_random, False
+    for _ in range(trials if is_random else 1):
+        sch = candidates.draw()
+        if sch is None:
+            break
         try:
-            sch = space.draw(Schedule(workload.mod, seed=random.randrange(1, 2**31)), target)
-            text = str(sch.trace)
-            if text in seen:
-                repeats += 1
-                if repeats == _LEAST_DRAWS:
-                    return
-                continue
-            repeats = 0
-            seen.add(text)
-            seconds = _seconds(sch, target, runner) if space.is_random else _known_seconds(sch, target, runner)
+            seconds = (_seconds if is_random else _known_seconds)(sch, context.target, runner)
         except StepwellError as error:
-            failure = error
+            candidates.failure = error
             continue
         found = True
-        database.commit_tuning_record(TuningRecord(sch.trace, workload, seconds, target))
-    if failure is not None and not found:
-        raise failure
+        record = TuningRecord(sch.trace, workload, seconds, context.target)
+        database.commit_tuning_record(record)
+        candidates.report(sch, record.mean)
+    if candidates.failure is not None and not found:
+        raise candidates.failure
+
+
+def tune_tasks(
+    *,
+    tasks: Sequence[TuneContext],
+    task_weights: Sequence[float],
+    work_dir: str | None = None,
+    max_trials_global: int = 64,
+    max_trials_per_task: int | None = None,
+    runner: Any = "local",
+    database: Any = "json",
+    **_parts: Any,
+) -> Database:
+    """A database with measured schedules of the kernels of contexts.
+
+    task_weights: a number for each context, which are ignored.  The others: as of `tune_tir`. OptionError for another
+    number of weights. Ignored are the parts of TVM's search.
+    """
+    if len(task_weights) != len(tasks):
+        raise OptionError(f"tune_tasks: {len(task_weights)} weights for {len(tasks)} tasks, expected one for each")
+    records = create_database(database, work_dir)
+    most = max_trials_per_task or max(1, max_trials_global // max(1, len(tasks)))
+    for task in tasks:
+        _tune(task, most, create_runner(runner), records)
+    return records
+
+
+def create_database(database: Any, work_dir: Any) -> Database:
+    """A database in any accepted form, in memory without a folder and a value. OptionError for another value."""
+    given = ("memory" if work_dir is None else "json") if database is None else database
+    return Database.create(given, work_dir=work_dir) if given == "json" else Database.create(given)
+
+
+def extracted_tasks_to_tune_contexts(
+    extracted_tasks: Sequence[ExtractedTask],
+    work_dir: str | None = None,
+    space: Any = "post-order-apply",
+    strategy: Any = "evolutionary",
+    num_tuning_cores: Any = "physical",
+    seed: int | None = None,
+) -> tuple[list[TuneContext], list[float]]:
+    """Contexts of the kernels of tasks, and their weights. The arguments: as of `tune_tir`."""
+    contexts = [
+        TuneContext(
+            task.dispatched[0], target=task.target, space_generator=space, search_strategy=strategy,
+            task_name=task.task_name, rand_state=-1 if seed is None else seed + n, num_threads=num_tuning_cores,
+        )
+        for n, task in enumerate(extracted_tasks)
+    ]  # fmt: skip
+    return contexts, [float(task.weight) for task in extracted_tasks]
 
 
 def _seconds(sch: Schedule, target: Target, runner: LocalRunner) -> tuple[float, ...]:
@@ -130,19 +180,21 @@ def tune_extracted_tasks(
     runner: Any = None,
     database: Any = None,
     space: Any = None,
+    sch_rules: Any = None,
+    postprocs: Any = None,
+    mutator_probs: Any = None,
     seed: int | None = None,
     **_parts: Any,
 ) -> Database:
     """A database with measured schedules of the kernels of tasks, as of v0.9 and v0.10.
 
-    config: the greatest number of measurements of all tasks and of each.  space, runner, database, seed: as of
-    `tune_tir`.  Ignored are the parts of TVM's search.
+    config: the greatest number of measurements of all tasks and of each.  space, its parts, runner, database, seed: as
+    of `tune_tir`.  Ignored are the parts of TVM's search.
     """
-    given = ("json" if work_dir is not None else "memory") if database is None else database
-    records = Database.create(given, work_dir=work_dir) if given == "json" else Database.create(given)
+    records = create_database(database, work_dir)
     numbers = config or TuneConfig()
     most = numbers.max_trials_per_task or max(1, numbers.max_trials_global // max(1, len(extracted_tasks)))
-    chosen = SpaceGenerator.create("post-order-apply" if space is None else space)
+    chosen = space_of(space, sch_rules, postprocs, mutator_probs)
     for task in extracted_tasks:
         for kernel in task.dispatched:
             tune_kernel(kernel, task.target, chosen, most, create_runner(runner), records, seed)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import typing
 
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
 from ....core.errors import ScheduleError
+from ....dialects.tir import FuncOp
 from ....expressions.axes import IterVar
 from ....expressions.expr import (
     EQ,
@@ -46,8 +50,10 @@ from ....expressions.functions import (
     reinterpret,
 )
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
+from ....module import Module
 from ....schedule import Schedule as _Schedule
-from ....schedule.handles import BlockLike, BlockRV, ExprRV, LoopRV
+from ....schedule.handles import RV, BlockLike, BlockRV, ExprRV, LoopRV
+from ....schedule.trace import Instruction, Trace
 from ...relay.types import Any_ as Any
 from ..absent import report_absent
 from ..driver import build
@@ -80,6 +86,7 @@ from ..nodes.stmt import (
 from . import analysis, functions, ir_builder, stmt_functor, transform
 from .functions import *  # noqa: F403
 from .index_map import IndexMap
+from .srefs import StmtSRef, node_of
 from .tensor_intrin import TensorIntrin
 
 __getattr__ = report_absent("tvm.tir")
@@ -94,12 +101,31 @@ SBlockRV = BlockRV
 
 
 class Schedule(_Schedule):
-    """A schedule whose `mod` is an `IRModule`."""
+    """A schedule whose `mod` is an `IRModule`; the name of a function alone is `main` there."""
+
+    def __init__(self, mod: Module | FuncOp | ModuleOp, **options: typing.Any):
+        """mod: the program, or a function.  options: as of `stepwell.Schedule`."""
+        super().__init__(_as_main(mod) if isinstance(mod, PrimFunc) else mod, **options)  # pyright: ignore[reportArgumentType]
 
     @property
     def mod(self) -> IRModule:
         mod = super().mod
         return IRModule(mod.op, mod.constants)
+
+    def op(self, rv: RV | StmtSRef) -> typing.Any:
+        """The current target of a handle: the op of a block or loop, the sampled number, or the name of a size. The op
+        of a place. ScheduleError if the program no longer contains the target."""
+        return rv.underneath if isinstance(rv, StmtSRef) else super().get(rv)
+
+    def get(self, rv: RV | StmtSRef) -> typing.Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The node of a block or loop, the sampled number, or the name of a size. ScheduleError as of `op`."""
+        target = self.op(rv)
+        return node_of(target) if isinstance(target, Operation) else target
+
+    def get_sref(self, rv_or_stmt: typing.Any) -> StmtSRef:
+        """The place of a block or loop in the program: of a handle, or of a node. ScheduleError as of `op`."""
+        op: typing.Any = rv_or_stmt.underneath if isinstance(rv_or_stmt, Stmt) else self.op(rv_or_stmt)
+        return StmtSRef(op)
 
     def blockize(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, target: typing.Any = None, preserve_unit_iters: bool = True, *, loop: LoopRV | None = None
@@ -124,6 +150,14 @@ class Schedule(_Schedule):
         """Copies a buffer to the order of the axes of a block, as `stepwell.Schedule` does. The buffer may be given as
         for `transform_layout`."""
         return super().reindex(block, *_sided_buffer(arguments, options), **options)
+
+
+def _as_main(func: PrimFunc) -> IRModule:
+    """A module of a function `main`, whose symbol remains the name of the function."""
+    (name,) = func.function_ops
+    return IRModule(
+        {"main": func if name == "main" or "global_symbol" in func.attrs else func.with_attr("global_symbol", name)}
+    )
 
 
 def _sided_buffer(arguments: tuple[typing.Any, ...], options: dict[str, typing.Any]) -> tuple[typing.Any, ...]:
@@ -179,6 +213,7 @@ __all__ = [
     "ForKind",
     "IfThenElse",
     "IndexMap",
+    "Instruction",
     "IntImm",
     "IterVar",
     "Let",
@@ -208,10 +243,12 @@ __all__ = [
     "Shuffle",
     "SizeVar",
     "Stmt",
+    "StmtSRef",
     "Store",
     "StringImm",
     "Sub",
     "TensorIntrin",
+    "Trace",
     "UIntImm",
     "Var",
     "While",

@@ -106,7 +106,7 @@ def has_block(sch: Schedule, block_name: str) -> bool:
 
 def is_output_block(sch: Schedule, block: BlockLike) -> bool:
     """Whether a block writes a parameter of its function."""
-    op = sch.get(sch.get_block(block) if isinstance(block, str) else block)
+    op = sch.op(sch.get_block(block) if isinstance(block, str) else block)
     function = function_around(op) if isinstance(op, BlockOp) else None
     return function is not None and op in output_blocks(function)
 

@@ -118,7 +118,7 @@ def test_loops_of_spatial_axes_are_outside_after_normalization() -> None:
     j, reduction = sch.get_loops("column")
     sch.reorder(reduction, j)
     (info,) = dl.normalize_prim_func(sch) or []
-    assert [sch.get(loop).loop_var.data for loop in sch.get_loops(info.block_rv)] == ["j", "k"]  # pyright: ignore[reportAttributeAccessIssue]
+    assert [sch.get(loop).loop_var.name for loop in sch.get_loops(info.block_rv)] == ["j", "k"]  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_inlining_and_facts_of_targets() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .....expressions.expr import IntImm
 from ...target.target import Target
 
 
@@ -29,8 +30,8 @@ def suggest_threads_per_block(
     left = min(left, get_max_threads_per_block(target))
     threads: list[int] = []
     for loop in loops:
-        extent = loop.mixed_bounds[1]
-        most = extent if isinstance(extent, int) else max_threads_for_dynamic_loop
+        extent = loop.extent
+        most = extent.value if isinstance(extent, IntImm) else max_threads_for_dynamic_loop
         count = 1
         while count * 2 <= min(most, left):
             count *= 2

@@ -1,0 +1,53 @@
+"""Postprocessors that reject schedules: `DisallowDynamicLoop`, `VerifyGPUCode`; and `RewriteLayout`."""
+
+from __future__ import annotations
+
+from math import prod
+
+from .....analysis.scopes import ancestors
+from .....analysis.threads.axes import THREAD_AXES
+from .....analysis.work import static_extent
+from .....core.errors import StepwellError
+from .....dialects.tir import BlockOp, ForOp
+from .....transforms.pipelines import lower_launches
+from ...tir import Schedule
+from ..blocks import int_annotation, thread_of
+from ..schedule_rule.multi_level_tiling import LEAST_THREADS, MOST_THREADS
+from .postproc import Postproc
+
+
+class DisallowDynamicLoop(Postproc):
+    """Rejects schedules with loops of unknown extents."""
+
+    def apply(self, sch: Schedule) -> bool:
+        return all(static_extent(op) is not None for op in sch.mod.op.walk() if isinstance(op, ForOp))
+
+
+class VerifyGPUCode(Postproc):
+    """Rejects schedules that are no kernels within the limits of a GPU (threads, shared memory, barriers), and those
+    with less or more threads around a tiled block than `MultiLevelTiling` has annotated."""
+
+    def apply(self, sch: Schedule) -> bool:
+        if not all(_has_threads(op) for op in sch.mod.op.walk() if isinstance(op, BlockOp)):
+            return False
+        try:
+            lower_launches(sch.mod)
+        except StepwellError:
+            return False
+        return True
+
+
+def _has_threads(block: BlockOp) -> bool:
+    """Whether the number of threads around a block is within its annotated limits."""
+    least, most = int_annotation(block, LEAST_THREADS), int_annotation(block, MOST_THREADS)
+    if least is None or most is None:
+        return True
+    loops = [op for op in ancestors(block) if isinstance(op, ForOp)]
+    return least <= prod(static_extent(loop) or 1 for loop in loops if thread_of(loop) in THREAD_AXES) <= most
+
+
+class RewriteLayout(Postproc):
+    """Leaves schedules as they are: a kernel's parameters keep their layout, and `relay.build` packs weights."""
+
+    def apply(self, sch: Schedule) -> bool:
+        return True
