@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..core.dtypes import DType
+from ..core.dtypes import DType, parse_dtype
 from .errors import TeError
-from .expr import IntImm, PrimExpr, as_expr
+from .expr import FloatImm, IntImm, PrimExpr, as_expr, cast
+
+if TYPE_CHECKING:
+    from .statements import BufferElement, Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +57,34 @@ class Buffer:
         if offset != 0:
             raise TeError(f"access_ptr of {self.name}: offset {offset!r}, expected 0")
         return BufferPointer(self)
+
+    def vload(self, begin: Any, dtype: str | None = None) -> BufferElement:
+        """An element, or a vector of adjacent elements along the last dimension.
+
+        begin: the index of the first element, or an index for each dimension.  dtype: that of the buffer, with a number
+        of lanes (`int8x4`). TeError for another data type or number of indices.
+        """
+        return self._elements(begin, self.data_type if dtype is None else parse_dtype(dtype))
+
+    def vstore(self, begin: Any, value: Any) -> Store:
+        """A statement that stores an element, or a vector of adjacent elements along the last dimension. begin: as of
+        `vload`.  value: of the data type of the buffer. TeError as of `vload`."""
+        # lazy: statements contain buffers
+        from .statements import Store
+
+        expr = as_expr(value, self.data_type)
+        if isinstance(expr, IntImm | FloatImm):
+            expr = cast(self.dtype, expr)
+        return Store(self._elements(begin, expr.data_type), expr)
+
+    def _elements(self, begin: Any, dtype: DType) -> BufferElement:
+        # lazy: elements contain buffers
+        from .statements import BufferElement
+
+        if dtype.scalar != self.data_type:
+            raise TeError(f"buffer {self.name}: elements of {dtype.name}, expected {self.dtype}")
+        indices: list[Any] = list(begin) if isinstance(begin, list | tuple) else [begin]  # pyright: ignore[reportUnknownArgumentType]
+        return BufferElement(self, indices, dtype.lanes)
 
     def address_of(self, *indices: Any) -> BufferPointer:
         """The address of an element, for `te.call_extern`. TeError unless there is one index for each dimension."""

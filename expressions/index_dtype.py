@@ -164,7 +164,7 @@ class _IndexDtypeRewriting(ExpressionRewriter):
             case Call():
                 return Call(expr.dtype, expr.op, [cast(a.dtype, b) for a, b in zip(expr.args, children, strict=True)])
             case BufferElement():
-                return BufferElement(self.buffer(expr.buffer), children)
+                return BufferElement(self.buffer(expr.buffer), children, expr.lanes)
             case ProducerLoad():
                 return ProducerLoad(self.tensors[expr.producer], children)
             case _:

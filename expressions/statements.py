@@ -12,28 +12,29 @@ from .expr import ExprLike, PrimExpr, Var, as_expr
 
 
 class BufferElement(PrimExpr):
-    """An element of a buffer."""
+    """An element of a buffer, or a vector of elements along the last dimension. lanes: their number."""
 
-    __slots__ = ("buffer", "indices")
+    __slots__ = ("buffer", "indices", "lanes")
 
-    def __init__(self, buffer: Buffer, indices: Sequence[ExprLike]):
+    def __init__(self, buffer: Buffer, indices: Sequence[ExprLike], lanes: int = 1):
         self.buffer = buffer
+        self.lanes = lanes
         self.indices = tuple(as_expr(index) for index in indices)
         if len(self.indices) != len(buffer.shape):
             raise TeError(f"{len(self.indices)} indices into buffer {buffer.name} of {len(buffer.shape)} dimensions")
-        self.data_type = buffer.data_type
+        self.data_type = buffer.data_type.with_lanes(lanes)
 
     @property
     def children(self) -> tuple[PrimExpr, ...]:
         return self.indices
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
-        return BufferElement(self.buffer, children)
+        return BufferElement(self.buffer, children, self.lanes)
 
 
 @dataclass(frozen=True, eq=False)
 class Store:
-    """A store of a value, converted to the data type of the buffer."""
+    """A store of a value, converted to the data type of the buffer; a scalar in all elements of a vector."""
 
     target: BufferElement
     value: PrimExpr

@@ -52,8 +52,11 @@ class StatementEmitter:
             case ExternCall():
                 write_call(writer, self.memory, each)
             case Store(target, value):
-                indices = [writer.write(index) for index in target.indices]
-                self.builder.store(writer.write(value), _memory_of(self.memory, target.buffer), indices)
+                indices = _places(self.builder, [writer.write(index) for index in target.indices], target.lanes)
+                stored = writer.write(value)
+                if target.lanes > 1 and value.data_type.lanes == 1:
+                    stored = self.builder.broadcast(stored, target.lanes)
+                self.builder.store(stored, _memory_of(self.memory, target.buffer), indices)
             case Loop():
                 self._loop(writer, each)
             case While(condition, body):
@@ -99,10 +102,14 @@ class _ElementEmitter(ExpressionEmitter):
 
     def _emit(self, expr: PrimExpr) -> SSAValue:
         if isinstance(expr, BufferElement):
-            return self.builder.load(
-                _memory_of(self.memory, expr.buffer), [self.known[index] for index in expr.indices]
-            )
+            indices = _places(self.builder, [self.known[index] for index in expr.indices], expr.lanes)
+            return self.builder.load(_memory_of(self.memory, expr.buffer), indices)
         return super()._emit(expr)
+
+
+def _places(builder: TirBuilder, indices: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
+    """The indices of an element, or of adjacent elements from it on."""
+    return [*indices] if lanes == 1 else [*indices[:-1], builder.ramp(indices[-1], 1, lanes)]
 
 
 def _memory_of(memory: Mapping[Buffer, SSAValue], buffer: Buffer) -> SSAValue:

@@ -160,6 +160,7 @@ class _Application:
         self.leaves: dict[Stage, list[IterVar]] = {}
         self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
         self.tensorized_inits: dict[Stage, LoopRV] = {}
+        self.init_blocks: dict[Stage, BlockRV] = {}
         self.buffers: dict[tuple[BlockRV, int], str] = {}
         self.tiles: dict[Stage, list[Mixed]] = {}
         self.threads = _Threads(blocks)
@@ -275,8 +276,9 @@ class _Application:
         fused loop.
         """
         left = list(leaves)
+        kept = [*self.named[stage], *([] if stage.tensorization is None else [stage.tensorization.axis])]
         for axis in leaves:
-            if axis.kind != "spatial" or axis in self.named[stage] or self._extent(loops[axis]) != 1:
+            if axis.kind != "spatial" or axis in kept or self._extent(loops[axis]) != 1:
                 continue
             position = left.index(axis)
             others = left[position + 1 : position + 2] or left[max(position - 1, 0) : position]
@@ -456,6 +458,7 @@ class _Application:
         """
         recreated = loops_of_init(self._block(block), list(axes))
         init = self.sch.decompose_reduction(block, loop)
+        self.init_blocks[stage] = init
         around = self.sch.get_loops(init)
         for old, new in zip(recreated, around[len(around) - len(recreated) :], strict=True):
             self.inits.append((stage, axes[old], self._bind(stage, axes[old], new)))
@@ -477,9 +480,8 @@ class _Application:
         new, self.inits = self.inits[recreated:], self.inits[:recreated]
         self.inits += [each for each in new if leaves.index(each[1]) < position]
         inside = [loop for _, axis, loop in new if leaves.index(axis) >= position]
-        if not inside:
-            raise TeError(f"stage {stage.name}: the init has no loop of tensorized axis {tensorization.axis.var.name}")
-        self.tensorized_inits[stage] = inside[0]
+        # A loop of one iteration is none of the init.
+        self.tensorized_inits[stage] = inside[0] if inside else self.sch.add_unit_loop(self.init_blocks[stage])
 
     def _divide_into_tiles(self) -> None:
         """Lays out the results of stages tile by tile, if a tensor intrinsic accesses them by strides that are numbers:

@@ -14,6 +14,7 @@ from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
 from .stage import Fuse, Split, Stage
 from .staging import (
+    Layout,
     computes_of_scan,
     copy_operation,
     outputs,
@@ -143,14 +144,16 @@ class Schedule:
         """Computes a tensor in memory of a scope, and copies it from there.
 
         Returns the cache, which is computed along axes called `i.c`; its stage precedes the tensor's, which becomes the
-        copy. All tensors of one operation may be passed, and as many caches are returned. TeError if the loops of the
-        stage have already been transformed.
+        copy. All tensors of one operation may be passed, and as many caches are returned. If the loops over elements
+        have been divided, fused or reordered, the dimensions of the cache are the loops in their order, and the stage
+        of the tensor has its first loops again. TeError for reduction loops that have been transformed, and for loops
+        with another kind than serial.
         """
         group: list[Tensor] = _listed(tensor)
-        stage, op = self._require_untransformed(group[0], "cache_write")
+        stage, op = self._require_untransformed(group[0], "cache_write", with_relations=True)
         if len({t.value_index for t in group if self[t] is stage}) != op.num_outputs or len(group) != op.num_outputs:
             raise TeError(f"cache_write: expected all {op.num_outputs} tensors of {op.name}, each once")
-        cache, copy = split_cache_write(op, f"{op.name}.{scope}")
+        cache, copy = split_cache_write(op, f"{op.name}.{scope}", _layout(stage) if stage.relations else None)
         self._replace(stage, copy)
         stage.reset(copy)
         self._add(cache, self.stages.index(stage), stage.scan).set_scope(scope)
@@ -199,10 +202,12 @@ class Schedule:
 
     # Stages
 
-    def _require_untransformed(self, tensor: Tensor, action: str) -> tuple[Stage, ComputeOp]:
+    def _require_untransformed(
+        self, tensor: Tensor, action: str, with_relations: bool = False
+    ) -> tuple[Stage, ComputeOp]:
         stage = self[tensor]
         stage.require_computed(action)
-        if stage.relations or stage.attributes:
+        if stage.attributes or (stage.relations and not with_relations):
             raise TeError(f"{action}: the loops of stage {stage.name} were changed before it")
         return stage, stage.op
 
@@ -323,6 +328,49 @@ def _axis_values(
         assert axis.dom is not None
         values[axis] = values[axis] + axis.dom.min
     return values, conditions
+
+
+def _layout(stage: Stage) -> Layout:
+    """The loops of a stage as the dimensions of a tensor. TeError if a reduction loop has been transformed."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    spatial = [leaf for leaf in stage.leaf_iter_vars if leaf not in op.reduce_axis]
+    if any(leaf.kind != "spatial" for leaf in spatial):
+        raise TeError(f"cache_write: the reduction loops of stage {stage.name} were changed before it")
+    extents = axis_extents(stage)
+    axes = [
+        IterVar(Range(IntImm(leaf.var.dtype, 0), extents[leaf]), Var(f"{leaf.var.name}.c", leaf.var.dtype), "spatial")
+        for leaf in spatial
+    ]
+    leaves: dict[IterVar, PrimExpr] = {leaf: axis.var for leaf, axis in zip(spatial, axes, strict=True)}
+    leaves |= {axis: axis.var - axis.dom.min for axis in op.reduce_axis if axis.dom is not None}
+    values, conditions = _axis_values(stage, leaves, extents)
+    indices = _loop_values(stage, extents)
+    return Layout(
+        tuple(axes),
+        {axis.var: values[axis] for axis in op.axis},
+        tuple(conditions),
+        tuple(indices[leaf] for leaf in spatial),
+    )
+
+
+def _loop_values(stage: Stage, extents: Mapping[IterVar, PrimExpr]) -> dict[IterVar, PrimExpr]:
+    """The values of all loops over elements in terms of the axes."""
+    op = stage.op
+    assert isinstance(op, ComputeOp)
+    values: dict[IterVar, PrimExpr] = {axis: axis.var for axis in op.axis}
+    for relation in stage.relations:
+        match relation:
+            case Split(parent, outer, inner):
+                values[outer], values[inner] = values[parent] // extents[inner], values[parent] % extents[inner]
+            case Fuse(axes, fused):
+                total = values[axes[0]]
+                for axis in axes[1:]:
+                    total = total * extents[axis] + values[axis]
+                values[fused] = total
+            case _:
+                pass
+    return values
 
 
 def _is_product(whole: PrimExpr, a: PrimExpr, b: PrimExpr) -> bool:

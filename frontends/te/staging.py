@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ...expressions.axes import IterVar, Range
-from ...expressions.expr import And, IfThenElse, IntImm, PrimExpr, Var
+from ...expressions.expr import And, IfThenElse, IntImm, PrimExpr, Var, const
 from ...expressions.extern import ExternOp
 from ...expressions.rewrite import Substitution, TensorMap
 from ...expressions.scan import ScanOp, scan
@@ -83,14 +83,47 @@ def copy_operation(tensor: Tensor, name: str) -> Tensor:
     return compute(tensor.shape, lambda *indices: tensor(*indices), name, varargs_names=names)
 
 
-def split_cache_write(op: ComputeOp, name: str) -> tuple[ComputeOp, ComputeOp]:
-    """An operation split in two: a cache called `name`, computed along axes called `i.c`, and a copy from the cache."""
-    axes = tuple(IterVar(axis.dom, Var(f"{axis.var.name}.c", axis.var.dtype), axis.kind) for axis in op.axis)
-    variables = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
-    cache = _with_body(op, Substitution(variables), name=name, axis=axes)
-    indices = [axis.var for axis in op.axis]
+@dataclass(frozen=True)
+class Layout:
+    """The dimensions of a tensor in another order. axes: the dimensions.  values: the former axes in terms of them.
+    conditions: of elements that the tensor has in the former order.  indices: the dimensions in terms of the former
+    axes."""
+
+    axes: tuple[IterVar, ...]
+    values: Mapping[Var, PrimExpr]
+    conditions: tuple[PrimExpr, ...]
+    indices: tuple[PrimExpr, ...]
+
+    @staticmethod
+    def of(op: ComputeOp) -> Layout:
+        """The axes of an operation as they are, called `i.c`."""
+        axes = tuple(IterVar(axis.dom, Var(f"{axis.var.name}.c", axis.var.dtype), axis.kind) for axis in op.axis)
+        values = {old.var: new.var for old, new in zip(op.axis, axes, strict=True)}
+        return Layout(axes, values, (), tuple(axis.var for axis in op.axis))
+
+
+def split_cache_write(op: ComputeOp, name: str, layout: Layout | None = None) -> tuple[ComputeOp, ComputeOp]:
+    """An operation split in two: a cache called `name`, and a copy from the cache.
+
+    layout: that of the cache, by default that of the operation.
+    """
+    order = Layout.of(op) if layout is None else layout
+    shape = op.shape if layout is None else tuple(axis.dom.extent for axis in order.axes if axis.dom is not None)
+    cache = _with_body(op, Substitution(order.values), name=name, axis=order.axes, shape=shape)
+    for condition in order.conditions:
+        cache = replace(cache, body=tuple(_where(condition, each) for each in cache.body))
+    indices = order.indices
     copy = replace(op, reduce_axis=(), body=tuple(tensor(*indices) for tensor in outputs(cache)))
     return cache, copy
+
+
+def _where(condition: PrimExpr, value: PrimExpr) -> PrimExpr:
+    """A value where a condition holds; elsewhere 0, or a reduction without steps."""
+    if isinstance(value, Reduce):
+        is_always = isinstance(value.condition, IntImm) and value.condition.value
+        both = condition if is_always else And(condition, value.condition)
+        return Reduce(value.combiner, value.source, value.axis, both, value.value_index, value.init)
+    return IfThenElse(condition, value, const(0, value.dtype))
 
 
 def split_reduction(

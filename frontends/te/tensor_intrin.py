@@ -26,9 +26,10 @@ from ...expressions.buffers import Buffer, ExternCall
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, const
 from ...expressions.extern import decl_buffer
+from ...expressions.statements import STATEMENTS, Allocation, Statement, buffers_of, walk
 from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, compute, placeholder
 from ...expressions.write_expressions import ExpressionEmitter
-from ...expressions.write_statements import write_call
+from ...expressions.write_statements import StatementEmitter
 from ...module import Module
 from ...schedule import Schedule as TirSchedule
 from ...schedule.intrinsics import add_tensor_intrin, describe_tensor_intrin
@@ -49,9 +50,9 @@ class TensorIntrin:
     op: ComputeOp
     inputs: tuple[Tensor, ...]
     buffers: tuple[Buffer, ...]
-    body: tuple[ExternCall, ...]
-    reduce_init: tuple[ExternCall, ...] | None
-    reduce_update: tuple[ExternCall, ...] | None
+    body: tuple[Statement, ...]
+    reduce_init: tuple[Statement, ...] | None
+    reduce_update: tuple[Statement, ...] | None
 
     @property
     def has_numbers_as_strides(self) -> bool:
@@ -129,10 +130,11 @@ def decl_tensor_intrin(
 ) -> TensorIntrin:
     """A tensor intrinsic for `Stage.tensorize`. op: the computation, on placeholders of static shapes.
 
-    fcompute: takes the buffers of the inputs and of the results; returns the calls that compute `op`
-    (`te.call_extern`, `te.call_packed`, what `ir_builder` gathers), or a tuple of three: for the whole computation, for
-    the init of a reduction, and for the reduction on top of earlier values, each None if there is none. binds: the
-    buffers of tensors, by default compact ones.  default_buffer_params: arguments of `decl_buffer` for these.
+    fcompute: takes the buffers of the inputs and of the results; returns the calls and statements that compute `op`
+    (`te.call_extern`, `te.call_packed`, `buffer.vstore`, what `ir_builder` gathers), or a tuple of three: for the whole
+    computation, for the init of a reduction, and for the reduction on top of earlier values, each None without one.
+    binds: the buffers of tensors, by default compact ones.  default_buffer_params: arguments of `decl_buffer` for
+    these.
 
     TeError for an operation other than `te.compute` on placeholders, and unless `fcompute` returns calls;
     scalar_params are not supported.
@@ -153,21 +155,21 @@ def decl_tensor_intrin(
     ]
     result = fcompute(buffers[: len(inputs)], buffers[len(inputs) :])
     parts = [*result] if isinstance(result, tuple) and len(result) in (2, 3) else [result]
-    body, init, update = [_calls(part, name) for part in (*parts, None, None)][:3]
+    body, init, update = [_statements(part, name) for part in (*parts, None, None)][:3]
     if body is None:
         raise TeError(f"decl_tensor_intrin {name}: no calls for the whole computation")
     return TensorIntrin(name, op, inputs, tuple(buffers), body, init, update)
 
 
-def _calls(part: Any, name: str) -> tuple[ExternCall, ...] | None:
-    """The calls of a part of an intrinsic."""
+def _statements(part: Any, name: str) -> tuple[Statement, ...] | None:
+    """The statements of a part of an intrinsic."""
     if part is None:
         return None
-    calls = tuple(part) if isinstance(part, list) else (part,)
-    for call in calls:
-        if not isinstance(call, ExternCall):
-            raise TeError(f"decl_tensor_intrin {name}: fcompute gives {call!r}, expected calls")
-    return calls
+    every = tuple(part) if isinstance(part, list) else (part,)
+    for each in every:
+        if not isinstance(each, STATEMENTS):
+            raise TeError(f"decl_tensor_intrin {name}: fcompute gives {each!r}, expected calls")
+    return every
 
 
 # Functions
@@ -201,8 +203,8 @@ def _without(function: FuncOp, used: Sequence[int]) -> FuncOp:
     return new
 
 
-def _implementation(buffers: Sequence[Buffer], used: Sequence[int], calls: Sequence[ExternCall]) -> FuncOp:
-    """The function that makes the calls, on some of the buffers."""
+def _implementation(buffers: Sequence[Buffer], used: Sequence[int], body: Sequence[Statement]) -> FuncOp:
+    """The function of some statements, on some of the buffers."""
     function = FuncOp("implementation", [(buffers[n].name, HandleType()) for n in used])
     builder = TirBuilder(function.body.block)
     emitter = ExpressionEmitter(builder, {}, {})
@@ -213,11 +215,14 @@ def _implementation(buffers: Sequence[Buffer], used: Sequence[int], calls: Seque
                 emitter.known[expr] = builder.insert(SymbolOp(expr.name, mlir_type(expr.data_type))).result
     for n, argument in zip(used, function.body.block.args, strict=True):
         memory[buffers[n]] = _declare(builder, emitter, buffers[n], argument)
-    for call in calls:
-        for buffer in call.buffers:
-            if buffer not in memory:
-                raise TeError(f"tensor intrinsic: {call.name} is called with {buffer.name}, which is not accessed here")
-        write_call(emitter, memory, call)
+    every = list(walk(body))
+    own = {each.buffer for each in every if isinstance(each, Allocation)}
+    for each in every:
+        for buffer in buffers_of(each):
+            if buffer not in memory and buffer not in own:
+                what = f"{each.name} is called with" if isinstance(each, ExternCall) else "a statement accesses"
+                raise TeError(f"tensor intrinsic: {what} {buffer.name}, which is not accessed here")
+    StatementEmitter(builder, emitter.known, memory).write(body)
     return function
 
 

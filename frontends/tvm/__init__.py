@@ -43,7 +43,7 @@ from .aliases import install
 from .driver import build, compile, lower
 from .intrinsics import register_intrin_rule
 from .ir.module import IRModule
-from .legacy import build_config, expr, module, schedule, stmt, tensor
+from .legacy import build_config, expr, ir_pass, module, schedule, stmt, tensor
 from .nd import (
     Device,
     cl,
@@ -115,6 +115,7 @@ __all__ = [
     "instrument",
     "ir",
     "ir_builder",
+    "ir_pass",
     "lower",
     "metal",
     "module",

@@ -17,6 +17,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "micro": "tvm.micro",
         "node": "tvm.ir",
     },
+    "tvm.contrib": {"mkl": "tvm.contrib.cblas"},
     "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry", "runtime_ctypes": "tvm.runtime_ctypes"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.autotvm": {"util": "tvm.autotvm.utils"},
@@ -98,8 +99,10 @@ SUBMODULES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
         "pipeline": "tvm.tir.pipelines",
     },
-    "tvm.topi": dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
-    "tvm.topi.cuda": dict.fromkeys(
+    "tvm.topi": dict.fromkeys(("arm_cpu", "bifrost", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda")
+    | dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
+    "tvm.topi.cuda": {"tensor_intrin": "tvm.topi.cuda_intrinsics"}
+    | dict.fromkeys(
         (
             "batch_matmul",
             "conv1d",

@@ -15,7 +15,7 @@ from ...analysis.names import buffer_name
 from ...analysis.scopes import statements
 from ...core.dtypes import dtype_of
 from ...core.errors import ScheduleError
-from ...dialects.tir import AccessOp, BlockOp, ForOp, IfOp, InitOp, LoadOp, Mixed, StoreOp, TirBuilder
+from ...dialects.tir import AccessOp, Axis, BlockOp, ForOp, IfOp, InitOp, LoadOp, Mixed, StoreOp, TirBuilder
 from ..intrinsics import TensorIntrin, block_of, body_of, buffers_of, init_of
 
 Region = list[tuple[Mixed, Mixed]]
@@ -40,6 +40,14 @@ def match_intrinsic(block: BlockOp, intrin: TensorIntrin) -> dict[SSAValue, Acce
     if missing:
         raise ScheduleError(f"tensor intrinsic {intrin.name!r}: the description does not use {', '.join(missing)}")
     return matching.accesses
+
+
+_UNIT = ("spatial", 0, 1)
+
+
+def _domain(axis: Axis) -> tuple[str, Mixed, Mixed]:
+    """The kind, the first value and the number of values of an axis."""
+    return axis.kind, axis.low, axis.extent
 
 
 _COMMUTATIVE = (arith.AddfOp, arith.AddiOp, arith.MulfOp, arith.MuliOp)
@@ -92,15 +100,19 @@ class _Matching:
                 raise self._refuse(f"{ours.name} is not supported in a description", ours)
 
     def _block(self, described: BlockOp, ours: BlockOp) -> None:
-        axes = [[(axis.kind, axis.low, axis.extent) for axis in block.axes] for block in (described, ours)]
+        pairs = [list(zip(block.axes, block.variables, strict=True)) for block in (described, ours)]
+        if len(pairs[1]) < len(pairs[0]):  # axes of one value may be absent in the program
+            self.zeros.update(variable for axis, variable in pairs[0] if _domain(axis) == _UNIT)
+            pairs = [[pair for pair in each if _domain(pair[0]) != _UNIT] for each in pairs]
+        axes = [[_domain(axis) for axis, _ in each] for each in pairs]
         if axes[0] != axes[1]:
             raise self._refuse(f"axes {axes[1]}, expected {axes[0]}", ours)
         if described.init is not None or ours.init is not None or ours.predicate is not None:
             raise self._refuse("a block with an init or a predicate inside", ours)
-        for one, other in zip(described.bindings, ours.bindings, strict=True):
-            if not self._is_same(one, other):
+        for (one, variable), (other, own) in zip(*pairs, strict=True):
+            if not self._is_same(one.binding, other.binding):
                 raise self._refuse("an axis is bound to another value", ours)
-        self.values.update(zip(described.variables, ours.variables, strict=True))
+            self.values[variable] = own
         self.statements(statements(described.body.block), statements(ours.body.block))
 
     # Accesses

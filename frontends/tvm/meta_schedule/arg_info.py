@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ....core.errors import UnsupportedError
+from ....core.errors import OptionError, UnsupportedError
 from ....expressions.expr import IntImm
 from ....module import Module
 from ..absent import report_absent
@@ -22,6 +22,18 @@ class TensorInfo:
 
     dtype: str
     shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f'TensorInfo("{self.dtype}", {list(self.shape)})'
+
+    @staticmethod
+    def from_json(json_obj: Sequence[Any]) -> TensorInfo:
+        """The description of a list, as of `as_json`. OptionError for another list."""
+        match list(json_obj):
+            case ["TENSOR", str(dtype), [*shape]]:
+                return TensorInfo(dtype, tuple(int(size) for size in shape))
+            case _:
+                raise OptionError(f"TensorInfo: {json_obj!r}, expected ['TENSOR', dtype, shape]")
 
     def as_json(self) -> list[Any]:
         """The description as a list."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ....core.errors import ExecutionError, OptionError, StepwellError
 from ....module import Module
@@ -202,21 +203,42 @@ def tune_extracted_tasks(
 
 
 class Profiler:
-    """The seconds of a `with` statement: `profiler.get()["Total"]`."""
+    """The seconds of a `with` statement: `profiler.get()["Total"]`, and those of the statements that `timeit` names."""
+
+    _entered: ClassVar[list[Profiler]] = []
 
     def __init__(self) -> None:
         self._start = self._end = perf_counter()
+        self._parts: dict[str, float] = {}
 
     def __enter__(self) -> Self:
         self._start = self._end = perf_counter()
+        Profiler._entered.append(self)
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._end = perf_counter()
+        Profiler._entered.pop()
+
+    @staticmethod
+    def current() -> Profiler | None:
+        """The profiler of the innermost `with`, None outside of one."""
+        return Profiler._entered[-1] if Profiler._entered else None
+
+    @staticmethod
+    @contextmanager
+    def timeit(name: str) -> Generator[None]:
+        """A context whose seconds the current profiler adds up under a name."""
+        profiler, start = Profiler.current(), perf_counter()
+        try:
+            yield
+        finally:
+            if profiler is not None:
+                profiler._parts[name] = profiler._parts.get(name, 0.0) + perf_counter() - start
 
     def get(self) -> dict[str, float]:
         """The seconds by name."""
-        return {"Total": self._end - self._start}
+        return {**self._parts, "Total": self._end - self._start}
 
     def table(self) -> str:
         """The seconds as a text."""

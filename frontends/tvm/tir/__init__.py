@@ -53,7 +53,7 @@ from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....module import Module
 from ....schedule import Schedule as _Schedule
 from ....schedule.handles import RV, BlockLike, BlockRV, ExprRV, LoopRV
-from ....schedule.trace import Instruction, Trace
+from ....schedule.trace import Instruction, InstructionKind, Trace
 from ...relay.types import Any_ as Any
 from ..absent import report_absent
 from ..driver import build
@@ -83,7 +83,7 @@ from ..nodes.stmt import (
     Store,
     While,
 )
-from . import analysis, functions, ir_builder, stmt_functor, transform
+from . import analysis, functions, ir_builder, stmt_functor, testing, transform
 from .functions import *  # noqa: F403
 from .index_map import IndexMap
 from .srefs import StmtSRef, node_of
@@ -127,6 +127,12 @@ class Schedule(_Schedule):
         op: typing.Any = rv_or_stmt.underneath if isinstance(rv_or_stmt, Stmt) else self.op(rv_or_stmt)
         return StmtSRef(op)
 
+    def annotate(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: typing.Any
+    ) -> None:
+        """Annotates a block or loop, as `stepwell.Schedule` does. Constants among the values are numbers and texts."""
+        super().annotate(block_or_loop, ann_key, _plain(ann_val))
+
     def blockize(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, target: typing.Any = None, preserve_unit_iters: bool = True, *, loop: LoopRV | None = None
     ) -> BlockRV:
@@ -150,6 +156,21 @@ class Schedule(_Schedule):
         """Copies a buffer to the order of the axes of a block, as `stepwell.Schedule` does. The buffer may be given as
         for `transform_layout`."""
         return super().reindex(block, *_sided_buffer(arguments, options), **options)
+
+
+def _plain(value: typing.Any) -> typing.Any:
+    """A value with numbers and texts in place of constants."""
+    match value:
+        case IntImm(dtype="bool"):
+            return bool(value.value)
+        case IntImm() | FloatImm() | StringImm():
+            return value.value
+        case list() | tuple():
+            return [_plain(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+        case dict():
+            return {key: _plain(each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        case _:
+            return value
 
 
 def _as_main(func: PrimFunc) -> IRModule:
@@ -214,6 +235,7 @@ __all__ = [
     "IfThenElse",
     "IndexMap",
     "Instruction",
+    "InstructionKind",
     "IntImm",
     "IterVar",
     "Let",
@@ -266,6 +288,7 @@ __all__ = [
     "min_value",
     "reinterpret",
     "stmt_functor",
+    "testing",
     "transform",
 ]  # fmt: skip
 __all__ += [name for name in functions.__all__ if name not in __all__]

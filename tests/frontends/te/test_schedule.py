@@ -167,6 +167,29 @@ def test_sizes_that_tiles_do_not_divide() -> None:
     check_matmul(te.apply_schedule(s, args), 50, 35, 13)
 
 
+@pytest.mark.parametrize(("n", "tile"), [(16, (4, 8)), (10, (4, 3))])
+@pytest.mark.parametrize("is_fused", [False, True])
+def test_a_cache_after_divided_loops_has_them_as_dimensions(n: int, tile: tuple[int, int], is_fused: bool) -> None:
+    a, b, r = te.placeholder((n, 5), name="A"), te.placeholder((5, n), name="B"), te.reduce_axis((0, 5), "k")
+    c = te.compute((n, n), lambda i, j: te.sum(a[i, r] * b[r, j], axis=r), name="C")
+    d = te.compute((n, n), lambda i, j: c[i, j] + a[i, 0], name="D")
+    s = te.create_schedule(d.op)
+    caches = []
+    for tensor in (c, d):
+        i_o, j_o, _, _ = s[tensor].tile(*tensor.op.axis, *tile)
+        if is_fused:
+            s[tensor].fuse(i_o, j_o)
+        caches.append(s.cache_write(tensor, "local"))
+    outer = [-(-n // size) for size in tile]
+    assert [int(size) for size in caches[0].shape] == [*([outer[0] * outer[1]] if is_fused else outer), *tile]
+    assert [axis.var.name for axis in s[c].leaf_iter_vars] == ["i", "j"]
+    s[caches[0]].compute_at(s[c], s[c].op.axis[0])
+    x, y = np.random.default_rng(0).random((2, n, 5), np.float32)
+    z = np.zeros((n, n), "float32")
+    stepwell.build(te.apply_schedule(s, [a, b, d]).mod)(x, np.ascontiguousarray(y.T), z)
+    np.testing.assert_allclose(z, x @ y.T + x[:, :1], rtol=1e-5)
+
+
 def test_a_packed_array_and_a_cache_that_is_written() -> None:
     m, n, k = 64, 48, 32
     r = te.reduce_axis((0, k), "k")
@@ -699,6 +722,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a cache behind other changes": (
         said(lambda s: s[C].vectorize(C.op.axis[1]), lambda s: s.cache_write(C, "local")),
         "cache_write: the loops of stage C were changed before it",
+    ),
+    "a cache behind changes of a reduction": (
+        said(lambda s: s[C].split(C.op.reduce_axis[0], 4), lambda s: s.cache_write(C, "local")),
+        "cache_write: the reduction loops of stage C were changed before it",
     ),
     "two steps of what is no reduction": (said(lambda s: s.rfactor(D, D.op.axis[0])), "rfactor: D is no reduction"),
     "two steps along what is not reduced": (

@@ -5,9 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import stepwell
 from stepwell.backends.runtime import register_func
 from stepwell.core.errors import PassError
 from stepwell.frontends import te
+from stepwell.frontends.te import TeError
 from stepwell.tools.testing.legacy_schedules import run_schedule
 
 ROWS, COLUMNS, TILE = 6, 32, 8
@@ -100,3 +102,44 @@ def test_a_sum_of_products_is_computed_by_an_intrinsic_without_a_sum(order: str)
     a, b = np.arange(96, dtype="float32").reshape(6, 16), np.arange(6 * COLUMNS, dtype="float32").reshape(6, COLUMNS)
     result = run_schedule(te.apply_schedule(s, tensors), a, b, shape=(16, COLUMNS))
     np.testing.assert_array_equal(result, a.T @ b)
+
+
+def test_statements_on_vectors_compute_an_intrinsic() -> None:
+    a = te.placeholder((6, 16), name="A")
+    b = te.compute((6, 16), lambda i, j: a[i, j] * 2.0 + 1.0, name="B")
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: x[i] * 2.0 + 1.0, name="y")
+
+    def statements(ins: Any, outs: Any) -> Any:
+        source, target = ins[0], outs[0]
+        assert source.vload(0, "float32x4").dtype == "float32x4"
+        first = target.vstore(0, source.vload([0], "float32x4"))
+        halves = [first, target.vstore(0, target.vload(0, "float32x4") + source.vload(0, "float32x4"))]
+        halves += [target.vstore(4 + n, source.vload(4 + n) * te.const(2.0, "float32")) for n in range(4)]
+        ones = [target.vstore(n, target.vload(n) + te.const(1.0, "float32")) for n in range(8)]
+        return [*halves, *ones]
+
+    s = te.create_schedule(b.op)
+    _, inner = s[b].split(b.op.axis[1], factor=8)
+    s[b].tensorize(inner, te.decl_tensor_intrin(y.op, statements))
+    sch = te.apply_schedule(s, [a, b])
+    values = np.random.default_rng(0).random((6, 16), np.float32)
+    result = np.zeros((6, 16), "float32")
+    stepwell.build(sch.mod)(values, result)
+    np.testing.assert_allclose(result, values * 2 + 1, rtol=1e-6)
+
+
+def test_elements_of_another_data_type_are_no_vector() -> None:
+    buffer = te.decl_buffer((8,), "float32", "x")
+    with pytest.raises(TeError, match="buffer x: elements of int8x4, expected float32"):
+        buffer.vload(0, "int8x4")
+    with pytest.raises(TeError, match="2 indices into buffer x of 1 dimensions"):
+        buffer.vload([0, 1])
+    other = te.decl_buffer((8,), "float32", "other")
+    x = te.placeholder((8,), name="x")
+    y = te.compute((8,), lambda i: x[i] + 1.0, name="y")
+    b = te.compute((8,), lambda i: x[i] + 1.0, name="B")
+    s = te.create_schedule(b.op)
+    s[b].tensorize(b.op.axis[0], te.decl_tensor_intrin(y.op, lambda _ins, outs: outs[0].vstore(0, other.vload(0))))
+    with pytest.raises(TeError, match="a statement accesses other, which is not accessed here"):
+        te.apply_schedule(s, [x, b])

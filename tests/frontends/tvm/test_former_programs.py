@@ -233,3 +233,15 @@ def test_an_argument_outside_of_the_schedule_stays_as_it_is() -> None:
     values = np.array([3, 4], "float32")
     function(np.zeros(2, "float32"), values)
     assert list(values) == [3, 4]
+
+
+def test_ir_pass_simplifies_compares_and_visits() -> None:
+    n = tvm.te.var("n")
+    assert tvm.ir_pass.Equal(tvm.ir_pass.Simplify(n + n - n), n)
+    assert not tvm.ir_pass.Equal(tvm.ir_pass.CanonicalSimplify(n * 2), n)
+    assert str(tvm.ir_pass.Substitute(n + 1, {n: tvm.tir.IntImm("int32", 4)})) == "5"
+    seen: list[object] = []
+    tvm.ir_pass.PostOrderVisit(n + 1, seen.append)
+    assert len(seen) == 3
+    with pytest.raises(AttributeError, match=r"'StorageFlatten': tvm\.lower applies all passes"):
+        _ = tvm.ir_pass.StorageFlatten

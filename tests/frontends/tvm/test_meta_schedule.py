@@ -210,3 +210,23 @@ def test_traces_show_instructions_and_decisions() -> None:
     assert np.prod(sch.trace.get_decision(sample)) == 64
     assert list(sch.trace.decisions) == [sample]
     assert (len(sample.inputs), len(sample.outputs)) == (1, 2)
+
+
+def test_a_profiler_adds_up_named_seconds() -> None:
+    with ms.Profiler() as profiler:
+        for _ in range(2):
+            with ms.Profiler.timeit("part"):
+                pass
+        assert ms.Profiler.current() is profiler
+    with ms.Profiler.timeit("outside"):
+        pass
+    assert sorted(profiler.get()) == ["Total", "part"]
+    assert ms.Profiler.current() is None
+
+
+def test_descriptions_of_parameters_are_lists() -> None:
+    info = ms.arg_info.TensorInfo.from_json(["TENSOR", "float32", [2, 3]])
+    assert str(info) == 'TensorInfo("float32", [2, 3])'
+    assert ms.arg_info.TensorInfo.from_json(info.as_json()) == info
+    with pytest.raises(OptionError, match=r"expected \['TENSOR', dtype, shape\]"):
+        ms.arg_info.TensorInfo.from_json(["SCALAR"])

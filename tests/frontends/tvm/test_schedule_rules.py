@@ -585,9 +585,33 @@ def test_nodes_of_blocks_and_loops_tell_their_place() -> None:
     assert (root.parent, root.stmt.name_hint) == (None, "root")
 
 
+def test_constants_are_values_of_annotations() -> None:
+    sch = tvm.tir.Schedule(product())
+    block = sch.get_block("C")
+    sch.annotate(
+        block, "flags", [tvm.tir.IntImm("bool", 1), tvm.tir.IntImm("int32", 3), tvm.tir.FloatImm("float32", 0.5)]
+    )
+    sch.annotate(block_or_loop=block, ann_key="names", ann_val={"a": tvm.tir.StringImm("b")})
+    (line,) = (line.strip() for line in sch.mod.script().splitlines() if "block_attr" in line)
+    assert line == 'T.block_attr({"flags": [True, 3, 0.5], "names": {"a": "b"}})'
+
+
 def test_the_symbol_of_a_function_that_is_its_name_is_no_difference() -> None:
     func = product()["main"]
     named = tvm.IRModule({"main": func.with_attr("global_symbol", "main")})
     plain = tvm.IRModule({"main": func.without_attr("global_symbol") if "global_symbol" in func.attrs else func})
     assert tvm.ir.structural_equal(named, plain)
     assert not tvm.ir.structural_equal(tvm.IRModule({"main": func.with_attr("global_symbol", "other")}), plain)
+
+
+def test_traces_replay_from_their_text() -> None:
+    sch = tvm.tir.Schedule(product())
+    sch.parallel(sch.get_loops("C")[0])
+    again = tvm.tir.testing.verify_trace_roundtrip(sch, product())
+    assert "T.parallel" in again.mod.script()
+    func = tvm.tir.stmt_functor.renew_defs(product()["main"])
+    tvm.tir.testing.assert_structural_equal_ignore_global_symbol(
+        func.with_attr("global_symbol", "f"), product()["main"]
+    )
+    with pytest.raises(ValueError, match="structural equality"):
+        tvm.tir.testing.assert_structural_equal_ignore_global_symbol(sch.mod, product())
