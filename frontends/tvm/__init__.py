@@ -16,6 +16,7 @@ from . import (
     hybrid,
     instrument,
     ir,
+    ir_pass,
     nd,
     relax,
     relay,
@@ -43,7 +44,7 @@ from .aliases import install
 from .driver import build, compile, lower
 from .intrinsics import register_intrin_rule
 from .ir.module import IRModule
-from .legacy import build_config, expr, ir_pass, module, schedule, stmt, tensor
+from .legacy import build_config, expr, module, schedule, stmt, tensor
 from .nd import (
     Device,
     cl,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....expressions.expr import PrimExpr
-from ..absent import report_absent
-from ..arith import Analyzer
-from ..ir.comparison import structural_equal
-from ..nodes.functor import ir_transform as IRTransform
-from ..nodes.functor import post_order_visit as PostOrderVisit
-from ..nodes.functor import substitute as Substitute
+from ...expressions.expr import PrimExpr
+from .absent import report_absent
+from .arith import Analyzer
+from .ir.comparison import structural_equal
+from .nodes.functor import ir_transform as IRTransform
+from .nodes.functor import post_order_visit as PostOrderVisit
+from .nodes.functor import substitute as Substitute
 
 __getattr__ = report_absent("tvm.ir_pass")
 
