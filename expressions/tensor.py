@@ -207,10 +207,12 @@ class Tensor(ExprConvertible, Operators):
         return compute(self.shape, lambda *i: cast(dtype, self(*i)), tag="elemwise")
 
     def operator(self, name: str, a: Any, b: Any) -> Any:
-        """The elementwise `+ - * /` of tensors and numbers, a tensor. TeError for other operators and operands."""
+        """The elementwise `+ - * /` of tensors, numbers and scalar expressions, a tensor. TeError for other operators
+        and operands."""
         others = [value for value in (a, b) if not isinstance(value, Tensor | bool | int | float)]
         if others and not self.ndim:
             return None
+        others = [value for value in others if not isinstance(value, PrimExpr)]
         if name not in _TENSOR_OPERATORS or others:
             raise TeError(f"operator {name} on tensor {self.name}, expected elements of it: {self.name}[...]")
         combine = true_divide if name == "div" else partial(binary_expr, name)

@@ -11,7 +11,8 @@ from ..core.errors import ScheduleError
 
 class IndexTerm:
     """An operand of index arithmetic: sums, products with numbers and parameters, floor divisions and remainders by
-    positive numbers and parameters. ScheduleError for other operands of these operators."""
+    positive numbers and parameters; shifts by numbers, and the lowest bits (`i & 7`). ScheduleError for other operands
+    of these operators."""
 
     __slots__ = ()
 
@@ -50,6 +51,20 @@ class IndexTerm:
     def __mod__(self, other: Any) -> Index:
         return Index(self.expr % divisor_of(other, "%"))
 
+    def __lshift__(self, other: Any) -> Index:
+        return Index(self.expr * (1 << _bits(other, "<<")))
+
+    def __rshift__(self, other: Any) -> Index:
+        return Index(self.expr // (1 << _bits(other, ">>")))
+
+    def __and__(self, other: Any) -> Index:
+        count = _bits(other, "&") + 1
+        if count & (count - 1):
+            raise ScheduleError(f"index map: {other} beside &, expected a number of lowest bits, 2 ** n - 1")
+        return Index(self.expr % count)
+
+    __rand__ = __and__
+
     def __rfloordiv__(self, other: Any) -> Index:
         return Index(_expression(other, "//") // divisor_of(self, "//"))
 
@@ -71,12 +86,13 @@ class Index(IndexTerm):
         return self._expr
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise ScheduleError("index map: expected sums, and //, % and * by numbers, of the indices; got something else")
+        known = "sums, and //, %, *, <<, >> and & by numbers, of the indices"
+        raise ScheduleError(f"index map: expected {known}; got something else")
 
     __bool__ = __int__ = __index__ = __float__ = _refuse
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __hash__ = _refuse  # pyright: ignore[reportAssignmentType]
     __truediv__ = __rtruediv__ = __pow__ = __rpow__ = __abs__ = _refuse
-    __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __rand__ = __ror__ = __rxor__ = _refuse
+    __or__ = __xor__ = __ror__ = __rxor__ = _refuse
 
 
 def _expression(value: object, operator: str) -> AffineExpr:
@@ -85,6 +101,13 @@ def _expression(value: object, operator: str) -> AffineExpr:
     if isinstance(value, int) and not isinstance(value, bool):
         return AffineExpr.constant(value)
     raise ScheduleError(f"index map: {value!r} beside {operator}, expected an index or an integer")
+
+
+def _bits(value: object, operator: str) -> int:
+    """The number after an operator on bits. ScheduleError unless it is an integer that is not negative."""
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise ScheduleError(f"index map: {value!r} beside {operator}, expected an integer that is not negative")
 
 
 def divisor_of(value: object, operator: str) -> AffineExpr:

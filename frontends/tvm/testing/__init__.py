@@ -44,7 +44,7 @@ def enabled_targets() -> list[tuple[str, Device]]:
 def _mark(is_available: Callable[[], bool], reason: str) -> Callable[..., Any]:
     """A decorator of tests that need a feature, callable with and without arguments."""
 
-    def decorate(*functions: Any) -> Any:
+    def decorate(*functions: Any, support_required: str = "") -> Any:
         # lazy: pytest runs tests alone
         import pytest
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerType
 from xdsl.ir.affine import AffineMap
 
@@ -16,12 +17,13 @@ from ....analysis.iter_map import why_not_onto
 from ....core.errors import OptionError, ScheduleError
 from ....dialects.tir import FuncOp, TirBuilder
 from ....expressions.axes import Range
-from ....expressions.expr import Add, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, as_expr, const
+from ....expressions.expr import Add, Call, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, as_expr, const
 from ....expressions.rewrite import Substitution
 from ....schedule.primitives.layout import new_layout
 from ....schedule.rewriting.index_maps import AXIS_SEPARATOR, bound_index_map
 from ....schedule.rewriting.layout_inverse import invert_layout
 from ..arith import Analyzer
+from ..nd import NDArray, array
 from ..nodes.reading import NodeReader
 
 _OPERATIONS: Mapping[type[PrimExpr], Callable[[Any, Any], Any]] = {
@@ -30,6 +32,13 @@ _OPERATIONS: Mapping[type[PrimExpr], Callable[[Any, Any], Any]] = {
     Mul: operator.mul,
     FloorDiv: operator.floordiv,
     FloorMod: operator.mod,
+}
+_BITWISE: Mapping[str, Callable[[Any, Any], Any]] = {
+    "and": operator.and_,
+    "or": operator.or_,
+    "xor": operator.xor,
+    "shl": operator.lshift,
+    "shr": operator.rshift,
 }
 
 
@@ -114,6 +123,14 @@ class IndexMap:
             analyzer.bind(var, Range(const(0, var.dtype), const(extent, var.dtype)))
         bounds = [analyzer.const_int_bound(index) for index in self.final_indices]
         return [const(bound.max_value + 1, self.initial_indices[0].dtype) for bound in bounds]
+
+    def map_ndarray(self, arr_src: Any) -> NDArray:
+        """An array in the new layout. arr_src: an array, of numpy too. Places without an old index are 0."""
+        source = np.asarray(arr_src.numpy() if isinstance(arr_src, NDArray) else arr_src)
+        shape = [int(cast(IntImm, extent).value) for extent in self.map_shape(source.shape)]
+        result = np.zeros(shape, source.dtype)
+        result[self(*np.indices(source.shape))] = source
+        return array(result)
 
     def inverse(self, shape: Sequence[Any]) -> IndexMap:
         """The map of the new indices to the old ones, for a shape of numbers or ranges from 0. ScheduleError for a map
@@ -203,9 +220,9 @@ def _evaluate(expr: PrimExpr, known: Mapping[Var, Any]) -> Any:
         return expr.value
     if isinstance(expr, Var) and expr in known:
         return known[expr]
-    operation = _OPERATIONS.get(type(expr))
+    operation = _BITWISE.get(expr.op) if isinstance(expr, Call) else _OPERATIONS.get(type(expr))
     if operation is None:
-        raise OptionError(f"IndexMap: {expr}, expected sums, products, quotients and remainders of indices")
+        raise OptionError(f"IndexMap: {expr}, expected sums, products, quotients, remainders and bits of indices")
     return operation(*(_evaluate(each, known) for each in expr.children))
 
 

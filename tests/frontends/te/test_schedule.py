@@ -966,3 +966,16 @@ def test_a_unit_loop_beside_one_of_unknown_size_leaves_no_division() -> None:
     script = te.apply_schedule(te.create_schedule(row.op), [X, row]).mod.script()
     assert "//" not in script
     assert structure(te.apply_schedule(te.create_schedule(row.op), [X, row])) == "for _, i in T.grid(1, n):\n    row"
+
+
+def test_tensors_and_scalar_expressions_make_tensors() -> None:
+    x, a = te.var("x"), te.placeholder((3, 4), name="A")
+    y = te.var("y", "float32")
+    d = x + (3 - a) * y / 2 + a[0, 0]
+    assert [int(size) for size in d.shape] == [3, 4]
+    lib = stepwell.build(te.apply_schedule(te.create_schedule(d.op), [x, y, a, d]).mod)
+    values, result = np.random.default_rng(0).random((3, 4), np.float32), np.zeros((3, 4), "float32")
+    lib(5, 0.5, values, result)
+    np.testing.assert_allclose(result, 5 + (3 - values) * np.float32(0.5) / 2 + values[0, 0], rtol=1e-6)
+    with pytest.raises(TeError, match="operator lt on tensor A, expected elements of it"):
+        _ = a < x

@@ -2,10 +2,12 @@
 
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import stepwell.frontends.tvm as tvm
 from stepwell.core.errors import OptionError, ScheduleError
 from stepwell.expressions.expr import IntImm, PrimExpr
 from stepwell.frontends.tvm.arith import Analyzer
@@ -98,3 +100,12 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     )
     sch.transform_layout("B", ("write", 0), TILED)
     assert "B: T.Buffer((2, 1, 4, 8)" in sch.mod.script()
+
+
+def test_an_array_is_moved_to_the_layout_of_a_map() -> None:
+    values = np.arange(12).reshape(3, 4)
+    moved = tvm.tir.IndexMap.from_func(lambda i, j: (j // 2, i, j % 2)).map_ndarray(values).numpy()
+    np.testing.assert_array_equal(moved, values.reshape(3, 2, 2).transpose(1, 0, 2))
+    swizzle = tvm.tir.IndexMap.from_func(lambda i, j: (i, j ^ (i & 3)))
+    moved = swizzle.map_ndarray(tvm.nd.array(np.arange(16).reshape(4, 4))).numpy()
+    np.testing.assert_array_equal(moved[1], [5, 4, 7, 6])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stepwell import build
+from stepwell.core.errors import ScheduleError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.schedule import Schedule, Trace
 from stepwell.schedule.trace import replay_script
@@ -418,3 +419,27 @@ def _trace(text: str, steps: str) -> Trace:
     replay_script(again, schedule.trace.as_python())
     assert str(again.mod) == str(schedule.mod)
     return schedule.trace
+
+
+def test_shifts_and_lowest_bits_are_quotients_and_remainders() -> None:
+    def layout(change: object) -> str:
+        sch = Schedule(parse_tvmscript(STAGES))
+        sch.transform_layout("B", ("write", 0), change)  # pyright: ignore[reportArgumentType]
+        return body_text(sch.mod)
+
+    assert layout(lambda i, j: (i >> 2, i & 3, j << 1)) == layout(lambda i, j: (i // 4, i % 4, j * 2))
+    assert layout(lambda i, j: (3 & i, i >> 2, j)) == layout(lambda i, j: (i % 4, i // 4, j))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i, j: (i & 5, i >> 2, j), "5 beside &, expected a number of lowest bits"),
+        (lambda i, j: (i >> -1, j), "-1 beside >>, expected an integer that is not negative"),
+        (lambda i, j: (i << j, j), "beside <<, expected an integer that is not negative"),
+        (lambda i, j: (i, j ^ i), "expected sums, and //, %, \\*, <<, >> and & by numbers"),
+    ],
+)
+def test_other_operations_on_bits_are_no_index_arithmetic(change: object, message: str) -> None:
+    with pytest.raises(ScheduleError, match=message):
+        Schedule(parse_tvmscript(STAGES)).transform_layout("B", ("write", 0), change)  # pyright: ignore[reportArgumentType]
