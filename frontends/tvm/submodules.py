@@ -99,8 +99,10 @@ SUBMODULES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
         "pipeline": "tvm.tir.pipelines",
     },
-    "tvm.topi": dict.fromkeys(("arm_cpu", "bifrost", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda")
-    | dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
+    "tvm.topi": {
+        **dict.fromkeys(("arm_cpu", "bifrost", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"),
+        **dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
+    },
     "tvm.topi.cuda": {"tensor_intrin": "tvm.topi.cuda_intrinsics"}
     | dict.fromkeys(
         (

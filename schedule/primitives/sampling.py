@@ -230,7 +230,8 @@ def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int
         raise ScheduleError("the root block has no place to be computed at")
     loops = _common_loops(block)
     if decision is None:
-        decision = state.random.choice([_AT_ROOT, *([_INLINED, *range(len(loops))] if loops else [])])
+        inlined = [_INLINED] if loops and block.init is None else []
+        decision = state.random.choice([_AT_ROOT, *inlined, *range(len(loops))])
     if not _INLINED <= decision < len(loops):
         raise ScheduleError(
             f"decision {decision}: expected -2, -1 or the number of one of the {len(loops)} loops around all consumers "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 
 from ...analysis.index import Analyzer
@@ -71,5 +72,6 @@ def _ends_of(index: SSAValue, analyzer: Analyzer) -> tuple[int, int] | None:
             return None
         last = base + stride * (index.owner.lanes - 1)
         return min(base, last), max(base, last)
-    number = analyzer.number(index)
+    # other vectors, such as quotients of ramps, have no form
+    number = None if isinstance(index.type, VectorType) else analyzer.number(index)
     return None if number is None else (number, number)

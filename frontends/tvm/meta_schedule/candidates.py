@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -12,6 +12,7 @@ from ....module import Module
 from ....schedule.trace import Trace
 from ..tir import Schedule
 from .arg_info import TensorInfo
+from .postproc import Postproc
 from .space_generator import PostOrderApply, SpaceGenerator
 
 _LEAST_DRAWS = 16
@@ -127,9 +128,16 @@ class Candidates:
 
     def _processed(self, sch: Schedule) -> Schedule:
         """A schedule after the postprocessors. ScheduleError if one rejects it."""
-        if self.space.postprocs:
+        postprocs = self.space.postprocs
+        _check(postprocs, [postproc.may_accept(sch) for postproc in postprocs])
+        if postprocs:
             sch.enter_postproc()
-        for postproc in self.space.postprocs:
-            if not postproc.apply(sch):
-                raise _RejectedError(f"postprocessor {type(postproc).__name__} rejects the schedule")
+        _check(postprocs, (postproc.apply(sch) for postproc in postprocs))
         return sch
+
+
+def _check(postprocs: Sequence[Postproc], accepted: Iterable[bool]) -> None:
+    """Raises _RejectedError with the first postprocessor that does not accept a schedule."""
+    for postproc, is_accepted in zip(postprocs, accepted, strict=True):
+        if not is_accepted:
+            raise _RejectedError(f"postprocessor {type(postproc).__name__} rejects the schedule")

@@ -176,7 +176,8 @@ def test_a_cache_after_divided_loops_has_them_as_dimensions(n: int, tile: tuple[
     s = te.create_schedule(d.op)
     caches = []
     for tensor in (c, d):
-        i_o, j_o, _, _ = s[tensor].tile(*tensor.op.axis, *tile)
+        i, j = tensor.op.axis
+        i_o, j_o, _, _ = s[tensor].tile(i, j, tile[0], tile[1])
         if is_fused:
             s[tensor].fuse(i_o, j_o)
         caches.append(s.cache_write(tensor, "local"))

@@ -84,9 +84,9 @@ def test_a_warp_multiplies_tiles() -> None:
     size, warp, strides = (16, 16), (16, 16, 16), [16, 1]
     loads = (intrinsics.intrin_wmma_load_matrix_A, intrinsics.intrin_wmma_load_matrix_W)
     for stage, load in zip(factors, loads, strict=True):
-        s[stage].tensorize(stage.op.axis[0], load(strides, strides, warp, "row_major", size, size, "float16"))
+        s[stage].tensorize(s[stage].op.axis[0], load(strides, strides, warp, "row_major", size, size, "float16"))
     store = intrinsics.intrin_wmma_store_matrix(strides, strides, warp, "float32", size, size)
-    s[results].tensorize(results.op.axis[0], store)
+    s[results].tensorize(s[results].op.axis[0], store)
     x, y = te.placeholder(size, "float16", name="x"), te.placeholder(size, "float16", name="y")
     step = te.reduce_axis((0, 16), name="step")
     gemm = intrinsics.intrin_wmma_gemm(

@@ -80,9 +80,10 @@ def test_a_product_is_tiled_with_and_without_a_copy_of_its_results() -> None:
 
 def test_a_tiled_product_is_the_program_of_tvm() -> None:
     @T.prim_func
-    def expected(
-        A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer((64, 64), "float32")
-    ) -> None:  # fmt: skip
+    def expected(a: T.handle, b: T.handle, c: T.handle) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        A = T.match_buffer(a, (64, 64), "float32")
+        B = T.match_buffer(b, (64, 64), "float32")
+        C = T.match_buffer(c, (64, 64), "float32")
         T.func_attr({"global_symbol": "main", "tir.noalias": True})
         copy = T.alloc_buffer([64, 64], dtype="float32", scope="local")
         left = T.alloc_buffer([64, 64], dtype="float32", scope="shared")
@@ -155,7 +156,9 @@ def test_blocks_that_read_each_element_once_are_not_tiled() -> None:
 
 def test_a_block_whose_instances_depend_on_each_other_is_not_tiled() -> None:
     @T.prim_func
-    def sums(A: T.Buffer((8, 8), "float32"), B: T.Buffer((9, 8), "float32")) -> None:
+    def sums(a: T.handle, b: T.handle) -> None:  # pyright: ignore[reportInvalidTypeForm]
+        A = T.match_buffer(a, (8, 8), "float32")
+        B = T.match_buffer(b, (9, 8), "float32")
         for i, j, k in T.grid(8, 8, 8):
             with T.block("B"):
                 vi, vj, vk = T.axis.remap("SSR", [i, j, k])
@@ -438,6 +441,11 @@ def test_kernels_beyond_the_limits_of_a_gpu_are_rejected() -> None:
     for key, value in (("low", 32), ("high", 1024)):
         few.annotate(few.get_block("C"), f"meta_schedule.thread_extent_{key}_inclusive", value)
     assert not verify.apply(few)
+    # the number of threads is known before the postprocessors, unless none are bound yet
+    assert [verify.may_accept(sch) for sch in (bind(2048), few)] == [True, False]
+    few.unannotate(few.get_block("C"), "meta_schedule.thread_extent_low_inclusive")
+    few.annotate(few.get_block("C"), "meta_schedule.thread_extent_low_inclusive", 16)
+    assert verify.may_accept(few)
 
 
 def test_loops_of_unknown_extents_are_rejected() -> None:
@@ -565,8 +573,9 @@ def test_parts_of_spaces_have_kinds() -> None:
     copy = ms.schedule_rule.AutoBind(max_threadblocks=3).clone()
     assert copy.max_threadblocks == 3
     for part in (ms.ScheduleRule(), ms.Postproc(), ms.Mutator()):
+        apply: Any = part.apply
         with pytest.raises(NotImplementedError, match="has no method apply"):
-            part.apply(*[None] * (2 if isinstance(part, ms.ScheduleRule) else 1))
+            apply(*[None] * (2 if isinstance(part, ms.ScheduleRule) else 1))
 
 
 def test_nodes_of_blocks_and_loops_tell_their_place() -> None:
@@ -582,7 +591,8 @@ def test_nodes_of_blocks_and_loops_tell_their_place() -> None:
     assert place.parent.stmt == sch.get(loops[2])
     assert sch.get_sref(node) == place
     root = sch.get_sref(sch.get_block("root"))
-    assert (root.parent, root.stmt.name_hint) == (None, "root")
+    body: Any = root.stmt
+    assert (root.parent, body.name_hint) == (None, "root")
 
 
 def test_constants_are_values_of_annotations() -> None:

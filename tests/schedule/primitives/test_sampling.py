@@ -110,6 +110,29 @@ def test_a_place_is_a_loop_around_all_consumers_or_none() -> None:
     assert sch.get(sch.sample_compute_location("B", decision=-2)) is INLINE
 
 
+def test_a_reduction_is_not_inlined_where_it_is_used() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i, k in T.grid(4, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] += A[vi, vk]
+    for i in range(4):
+        with T.block("C"):
+            vi = T.axis.remap("S", [i])
+            C[vi] = B[vi]
+"""
+    sch = Schedule(stepwell.parse_tvmscript(text), seed=1)
+    drawn = [sch.get(sch.sample_compute_location("B")) for _ in range(40)]
+    assert ROOT in drawn
+    assert sch.get(sch.get_loops("C")[0]) in drawn
+    assert INLINE not in drawn
+
+
 def test_a_block_that_nobody_reads_stays_where_it_is() -> None:
     sch = schedule()
     assert sch.get(sch.sample_compute_location("C")) is ROOT

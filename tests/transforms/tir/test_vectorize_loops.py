@@ -617,6 +617,23 @@ for j in T.vectorized(n):
     assert _stores(after)[:3] == [False, False, True]
 
 
+def test_vectors_whose_indices_are_quotients_are_stored_first() -> None:
+    module = _module(
+        "A: T.Buffer((7, 3), 'int32')",
+        """
+B = T.alloc_buffer((7, 3), "int32")
+for f in T.vectorized(21):
+    B[f // 3, f % 3] = 0
+for i, j in T.grid(7, 3):
+    B[i, j] = B[i, j] + i * 3 + j
+for i, j in T.grid(7, 3):
+    A[i, j] = B[i, j] * 2
+""",
+    )
+    (result,) = _run(module, [np.ones((7, 3), "int32")], native=True)
+    np.testing.assert_array_equal(result.reshape(-1), np.arange(21) * 2)
+
+
 @pytest.mark.parametrize("n", COUNTS[1:])
 def test_statements_that_have_no_masked_form_are_a_serial_rest(n: int) -> None:
     parameters = 'A: T.Buffer((64,), "int32"), B: T.Buffer((64,), "int32"), n: T.int32'

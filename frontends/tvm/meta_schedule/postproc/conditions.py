@@ -27,8 +27,11 @@ class VerifyGPUCode(Postproc):
     """Rejects schedules that are no kernels within the limits of a GPU (threads, shared memory, barriers), and those
     with less or more threads around a tiled block than `MultiLevelTiling` has annotated."""
 
+    def may_accept(self, sch: Schedule) -> bool:
+        return all(_has_threads(op, _threads(op) or None) for op in sch.mod.op.walk() if isinstance(op, BlockOp))
+
     def apply(self, sch: Schedule) -> bool:
-        if not all(_has_threads(op) for op in sch.mod.op.walk() if isinstance(op, BlockOp)):
+        if not all(_has_threads(op, _threads(op)) for op in sch.mod.op.walk() if isinstance(op, BlockOp)):
             return False
         try:
             lower_launches(sch.mod)
@@ -37,13 +40,17 @@ class VerifyGPUCode(Postproc):
         return True
 
 
-def _has_threads(block: BlockOp) -> bool:
-    """Whether the number of threads around a block is within its annotated limits."""
+def _has_threads(block: BlockOp, loops: list[ForOp] | None) -> bool:
+    """Whether the number of threads of loops around a block is within its annotated limits; true if not bound yet."""
     least, most = int_annotation(block, LEAST_THREADS), int_annotation(block, MOST_THREADS)
-    if least is None or most is None:
+    if least is None or most is None or loops is None:
         return True
-    loops = [op for op in ancestors(block) if isinstance(op, ForOp)]
-    return least <= prod(static_extent(loop) or 1 for loop in loops if thread_of(loop) in THREAD_AXES) <= most
+    return least <= prod(static_extent(loop) or 1 for loop in loops) <= most
+
+
+def _threads(block: BlockOp) -> list[ForOp]:
+    """The loops around a block that are bound to threads."""
+    return [op for op in ancestors(block) if isinstance(op, ForOp) and thread_of(op) in THREAD_AXES]
 
 
 class RewriteLayout(Postproc):

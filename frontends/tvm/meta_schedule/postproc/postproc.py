@@ -19,6 +19,10 @@ class Postproc:
         """Changes a schedule. Returns whether the schedule is to be measured."""
         raise NotImplementedError(f"{type(self).__name__} has no method apply")
 
+    def may_accept(self, sch: Schedule) -> bool:
+        """Whether `apply` may return true: a quick check before any postprocessor changes the schedule."""
+        return True
+
     def initialize_with_tune_context(self, context: TuneContext) -> None:
         """Reads the target of a context before the first schedule."""
         self._initialize_with_tune_context(context)
