@@ -206,7 +206,8 @@ class SumRanges:
                 # of its sums is a bound.
                 choose = max if (k > 0) == isinstance(atom, MaxAtom) else min
                 best = max(best, choose(self._search(without + s * k, depth - 1) for s in atom.sums))
-            for fact in (*self._facts(atom), *_facts_of_nested_quotients(atom, lin)):
+            nested = _facts_of_nested_quotients(atom, lin) if isinstance(atom, DivAtom) else ()
+            for fact in (*self._facts(atom), *nested):
                 m = fact.terms.get(atom, 0)
                 if m * k > 0 and k % m == 0:
                     self._budget -= 1
@@ -287,20 +288,19 @@ class SumRanges:
         return self.compare(name, a, b) is True
 
 
-def _facts_of_nested_quotients(atom: Atom, lin: Lin) -> Iterator[Lin]:
+def _facts_of_nested_quotients(atom: DivAtom, lin: Lin) -> Iterator[Lin]:
     """Facts about quotients in a sum whose dividends differ by a number, and of which one divisor is a multiple of the
     other: `0 <= x // 2 - 8 * (x // 16) <= 7`."""
     for other in lin.terms:
-        for fine, coarse in ((atom, other), (other, atom)):
-            if not isinstance(fine, DivAtom) or not isinstance(coarse, DivAtom):
-                continue
+        for fine, coarse in ((atom, other), (other, atom)) if isinstance(other, DivAtom) else ():
             small, large = fine.divisor.constant, coarse.divisor.constant
-            shift = (coarse.dividend - fine.dividend).constant
-            if small is None or large is None or shift is None or not 0 < small < large or large % small:
+            if small is None or large is None or not 0 < small < large or large % small:
                 continue
-            rest = Lin.of(fine) - Lin.of(coarse, large // small)
-            yield rest - (-shift) // small
-            yield -rest + (large - 1 - shift) // small
+            shift = (coarse.dividend - fine.dividend).constant
+            if shift is not None:
+                rest = Lin.of(fine) - Lin.of(coarse, large // small)
+                yield rest - (-shift) // small
+                yield -rest + (large - 1 - shift) // small
 
 
 def _never_zero(lin: Lin) -> bool:

@@ -17,7 +17,6 @@ from .channels import (
     copy_from_blocks,
     copy_in_order,
     extents_of,
-    image_extents,
     index_read,
     number_annotated,
     reader_in_order,
@@ -45,13 +44,14 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
     Vectors are of output channels, so that windows may have any step: each element of the image is multiplied by the
     vectors of weights of its channel and its tap. Sums of a tile, some columns of a row of the result and channels of
     one group, are in registers during the loops over summands. The results of a row, or of the part of a row that half
-    of the fastest cache holds, are transposed in registers.
+    of the fastest cache holds, are transposed in registers; one square at a time in rows of dynamic size.
 
-    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
-    and blocks of other numbers of channels than 16.
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic numbers
+    of channels, and blocks of other numbers of channels than 16.
     """
     summands = sum(axis.kind == "reduce" for axis in block_of(sch, sums).axes)
-    *_, columns, blocks, lanes = image_extents(sch, sums)[:-summands]
+    *_, columns, blocks, lanes = extents_of(sch, sums)[:-summands]
+    blocks, lanes = require_known([blocks, lanes])
     require_lanes(lanes)
     groups = number_annotated(sch, sums, GROUPS)
     output, (height, width) = transpose_results(cpu, sch, sums, columns, blocks // groups)
@@ -67,15 +67,15 @@ def packed_convolution(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> tuple[str
 
 
 def transpose_results(
-    cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int, user: BlockRV | None = None
+    cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int | None, blocks: int, user: BlockRV | None = None
 ) -> tuple[BlockRV, tuple[int, int]]:
     """Copies the results of a convolution to the order of an image, transposed in registers, for as many columns of a
     row as half of the fastest cache holds, and moves the sums there.
 
-    sums: the block of the sums, whose last spatial axes are columns, blocks and lanes.  columns, blocks: the number of
-    columns, and of blocks that a tile may have.  user: the block that computes the results from a tile of sums in
-    registers; None for sums that are the results. Returns the block of the copy, and the columns and blocks of a tile
-    of sums.
+    sums: the block of the sums, whose last spatial axes are columns, blocks and lanes.  columns: their number, None if
+    it is dynamic.  blocks: the number of blocks that a tile may have.  user: the block that computes the results from a
+    tile of sums in registers; None for sums that are the results. Returns the block of the copy, and the columns and
+    blocks of a tile of sums.
     """
     height, width = _tile_of_columns(cpu, sch, sums, columns, blocks)
     results = sums if user is None else user
@@ -83,7 +83,7 @@ def transpose_results(
     element = element_bytes(result_of(block_of(sch, results)))
     square = min(cpu.lanes(element), LANES)
     most = max(cpu.l1_bytes // 2 // (width * LANES * element) // square, 1)
-    squares = parts(-(-columns // square), most)
+    squares = 1 if columns is None else parts(-(-columns // square), most)
     n, k, *inside, x = sch.get_loops(output)
     k, k_block, k_in = sch.split(k, [None, width * LANES // square, square])
     x, x_square, x_in = sch.split(x, [None, squares, square])
@@ -100,11 +100,11 @@ def transpose_results(
     return output, (height, width)
 
 
-def _tile_of_columns(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, blocks: int) -> tuple[int, int]:
+def _tile_of_columns(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int | None, blocks: int) -> tuple[int, int]:
     """The columns and blocks of a tile of sums of a convolution."""
     element = element_bytes(result_of(block_of(sch, sums)))
-    height, width = choose_tile(cpu, element, columns, blocks, WIDEST if columns > 1 else WIDEST_PRODUCT)
-    if width == 1:  # more columns, which are neighbours in memory, for enough sums
+    height, width = choose_tile(cpu, element, columns, blocks, WIDEST_PRODUCT if columns == 1 else WIDEST)
+    if width == 1 and columns is not None:  # more columns, which are neighbours in memory, for enough sums
         height = parts(columns, greatest_height(cpu, registers_of_block(cpu, element), columns))
     return height, width
 

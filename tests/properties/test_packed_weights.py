@@ -190,6 +190,20 @@ def test_weights_that_are_parameters_are_packed_in_each_run(case: Convolution, c
     check(module, case.arrays(), count, case.dtype)
 
 
+@settings(max_examples=max(1, settings().max_examples // 3))
+@given(convolutions | in_groups, st.sampled_from((1, 3)))
+@example(Convolution(1, 3, 64, (5, 33), (3, 3), (2, 2), (1, 1), (1, 1), "float32", "relu twice"), 3)
+def test_images_of_any_size(case: Convolution, count: int) -> None:
+    x = relay.var("x", shape=(case.batch, case.groups * case.inputs, "h", "w"), dtype=case.dtype)
+    arrays = case.arrays()
+    net = case.product(x, relay.const(arrays["w"]))
+    if "relu" in case.after:
+        net = relay.nn.relu(net)
+    if "twice" in case.after:
+        net = relay.Tuple([net, relay.exp(net)])
+    check(relay.module(relay.Function([x], net)), {"x": arrays["x"]}, count, case.dtype)
+
+
 def check(module: Module, arrays: dict[str, Any], count: int, dtype: str) -> None:
     """Packs the weights, and compares the results of a number of threads."""
     expected = interpret(module, "main", list(arrays.values()))

@@ -20,7 +20,7 @@ from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
 from .graphs import graphs_of, replace
-from .plain_convolutions import lack_of_dtype, lack_of_plain_form, result_extents, whole_blocks
+from .plain_convolutions import has_static_images, lack_of_dtype, lack_of_plain_form, result_extents, whole_blocks
 
 _remarks = PassRemarks("relay-pack-weights")
 
@@ -49,10 +49,10 @@ class RelayPackWeightsPass(ModulePass):
     convolutions that are no constants are stored in blocks in each run, apart from those of depthwise ones.
 
     Weights stay as they are for one row of data, or a convolution of one pixel, for dynamic sizes other than numbers of
-    rows of data and of images, and for less than 16 output channels. So do the weights of convolutions whose zeros
-    are more than a third of the channels, and those where pixels fill vectors and either the window is 1 by 1 without
-    strides, or a result has less than 64 products. A depthwise convolution keeps its weights if a row of the result has
-    more than 16 pixels.
+    rows of data, of images and, but for depthwise convolutions, of pixels, and for less than 16 output channels. So do
+    the weights of convolutions whose zeros are more than a third of the channels, and those where a known number of
+    pixels fills vectors and either the window is 1 by 1 without strides, or a result has less than 64 products. A
+    depthwise convolution keeps its weights if a row of the result has more than 16 pixels.
 
     Before
         %0 = relay.constant @w : tensor<64x32xf32>
@@ -179,16 +179,18 @@ def _dense_attributes(_op: OperatorOp, units: int) -> dict[str, Any]:
 
 def _lack_of_convolution(op: OperatorOp) -> str:
     groups = op.attribute_value("groups")
-    reason = lack_of_plain_form(op, _DTYPES, groups)
+    reason = lack_of_plain_form(op, _DTYPES, groups, any_pixels=True)
     if reason:
         return reason
-    channels, *_ = result_extents(op)
+    channels = rows_of_weights(op)
     if groups > 1 and channels // groups % LANES:
         return f"{channels // groups} output channels of a group, expected whole blocks of {LANES}"
     return _lack_of_blocks(channels)
 
 
 def _loss_of_convolution(op: OperatorOp) -> str:
+    if not has_static_images(*op.args):
+        return ""
     _, height, width = result_extents(op)
     is_matrix = _is_product_of_channels(op)
     pixels = height * width if is_matrix else width

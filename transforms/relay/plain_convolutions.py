@@ -15,9 +15,10 @@ def whole_blocks(extent: int) -> int:
     return -(-extent // LANES) * LANES
 
 
-def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str], groups: int = 1) -> str:
+def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str], groups: int = 1, *, any_pixels: bool = False) -> str:
     """The reason why a `nn.conv2d` has not the layouts NCHW and OIHW, a number of groups, static extents but for
-    the number of images, and equal dtypes among `dtypes`; "" if it has them."""
+    the number of images, and equal dtypes among `dtypes`; "" if it has them. any_pixels: whether the numbers of rows
+    and columns may be dynamic."""
     layout = [op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
     if layout not in (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"]):
         return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
@@ -26,12 +27,14 @@ def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str], groups: int = 1)
     reason = lack_of_dtype(op, dtypes)
     if reason:
         return reason
-    return "" if has_static_images(*op.args) else "a dynamic size"
+    return "" if has_static_images(*op.args, any_pixels=any_pixels) else "a dynamic size"
 
 
-def has_static_images(data: SSAValue, weight: SSAValue) -> bool:
-    """Whether all extents of a convolution are static, but for the number of images."""
-    return all(isinstance(n, int) for n in (*shape_of(data)[1:], *shape_of(weight)))
+def has_static_images(data: SSAValue, weight: SSAValue, *, any_pixels: bool = False) -> bool:
+    """Whether all extents of a convolution are static, but for the number of images. any_pixels: as of
+    `lack_of_plain_form`."""
+    image = shape_of(data)[1:2] if any_pixels else shape_of(data)[1:]
+    return all(isinstance(n, int) for n in (*image, *shape_of(weight)))
 
 
 def result_extents(op: OperatorOp) -> list[int]:

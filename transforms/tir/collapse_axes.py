@@ -33,7 +33,7 @@ from ...dialects.tir import (
     TirBuilder,
 )
 from ...dialects.tir.operands import redirect_access, set_operands
-from ...dialects.tir.tree import erase_if_dead, is_pure_expression
+from ...dialects.tir.tree import depends_on, erase_if_dead, is_pure_expression
 from ...schedule.rewriting.nest import erase_accesses, make_loop, move_to_end, renew_accesses, set_axes
 from .kernel_calls import calling_region
 
@@ -240,7 +240,9 @@ class _AxesOfIndices:
             if size > 1 and first not in self._variables and second not in self._variables:
                 pair = self._analyzer.exact(first), self._analyzer.exact(second)
                 for n, (axis, _) in enumerate(self._lins):
-                    if pair == (self._analyzer.floordiv(axis, size), self._analyzer.floormod(axis, size)):
+                    others = [variable for variable in self._variables if variable is not self._variables[n]]
+                    is_pair = pair == (self._analyzer.floordiv(axis, size), self._analyzer.floormod(axis, size))
+                    if is_pair and not depends_on(first, others) and not depends_on(second, others):
                         yield dim, n
 
 

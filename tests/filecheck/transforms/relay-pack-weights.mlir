@@ -31,6 +31,17 @@ relay.func @columns("x" %x: tensor<?x8xf32, #relay.sizes<"n">>, "y" %y: tensor<4
 
 // -----
 
+// The numbers of rows and columns of an image may be dynamic.
+relay.func @image("x" %x: tensor<1x8x?x?xf32, #relay.sizes<"h", "w">>) {
+  %w = relay.constant "w" : tensor<16x8x3x3xf32>
+  %0 = relay.nn.conv2d(%x, %w) {padding = [1, 1]} : (tensor<1x8x?x?xf32, #relay.sizes<"h", "w">>, tensor<16x8x3x3xf32>) -> tensor<1x16x?x?xf32, #relay.sizes<"h", "w">>
+  relay.return %0 : tensor<1x16x?x?xf32, #relay.sizes<"h", "w">>
+}
+// CHECK:       relay.func @image
+// CHECK:         relay.nn.contrib_conv2d_pack(%x, {{.*}}) {channels = 16, padding = [1, 1]} : (tensor<1x8x?x?xf32, #relay.sizes<"h", "w">>, tensor<1x8x3x3x16xf32>)
+
+// -----
+
 // Zeros fill the last block.
 relay.func @filled("x" %x: tensor<4x8xf64>) {
   %w = relay.constant "w" : tensor<19x8xf64>

@@ -138,6 +138,14 @@ def test_other_kernels_stay_as_they_are(shapes: tuple[tuple[int, ...], ...], bod
     assert collapsed(kernels(*shapes, body=body)) == {}
 
 
+def test_an_index_that_is_0_but_reads_axes_is_no_quotient() -> None:
+    def body(x: Any, w: Any) -> Any:
+        packed = {"channels": 16, "strides": 2, "data_layout": "NCHW16c", "out_layout": "NCHW"}
+        return relay.nn.contrib_depthwise_conv2d_pack(x, w, **packed)
+
+    check(kernels((1, 1, 4, 3, 16), (1, 1, 3, 3, 16), body=body))  # one pixel: its index is the sum of two axes
+
+
 def test_a_kernel_keeps_its_parameters_and_reports_its_axes() -> None:
     module = kernels((2, 3, 7), body=relay.exp)
     with collect_remarks() as remarks:
