@@ -65,8 +65,8 @@ def sizes_of_kernel(func: FuncOp) -> list[str]:
 
 
 def _names_of_sizes(func: FuncOp) -> dict[str, str]:
-    """Names for sizes of parameters that are computed from others, as `b * s`, where nothing else in a function depends
-    on these others: the kernel has one size then, of which loops are divided as of any other."""
+    """Names for sizes of parameters that are computed from several others, as `b * s`, where nothing else in a function
+    depends on these others: the kernel has one size then, of which loops are divided as of any other."""
     given = {size for _, value in func.params for size in _sizes(value)}
     made = {size for op in func.body.block.ops for value in op.results for size in _sizes(value)}
     names = {size: names_of_size(size) for size in sorted(given | made)}
@@ -74,7 +74,7 @@ def _names_of_sizes(func: FuncOp) -> dict[str, str]:
     return {
         size: fresh_name("_".join(sorted(names[size])), taken)
         for size in sorted(given)
-        if size not in names[size] and all(other == size or names[other].isdisjoint(names[size]) for other in names)
+        if len(names[size]) > 1 and all(other == size or names[other].isdisjoint(names[size]) for other in names)
     }
 
 
