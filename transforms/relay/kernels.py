@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -28,6 +29,8 @@ from ...operators.relay import (
     shape_of,
 )
 
+_MULTIPLE = re.compile(r"(\d+ \* )?\w+")
+"""The text of a size, or of a multiple of a size."""
 Formula: TypeAlias = Callable[..., Any]
 """A function from tensors, and explicit attributes by name, to the tensor or tensors that an operator computes."""
 
@@ -65,8 +68,9 @@ def sizes_of_kernel(func: FuncOp) -> list[str]:
 
 
 def _names_of_sizes(func: FuncOp) -> dict[str, str]:
-    """Names for sizes of parameters that are computed from several others, as `b * s`, where nothing else in a function
-    depends on these others: the kernel has one size then, of which loops are divided as of any other."""
+    """Names for sizes of parameters that are computed from others, as `b * s` or `(h - 1) // 2 + 1`, where nothing else
+    in a function depends on these others: the kernel has one size then, of which loops are divided as of any other.
+    Multiples of a size, as `2 * n`, stay, for divisors of them are known."""
     given = {size for _, value in func.params for size in _sizes(value)}
     made = {size for op in func.body.block.ops for value in op.results for size in _sizes(value)}
     names = {size: names_of_size(size) for size in sorted(given | made)}
@@ -74,7 +78,8 @@ def _names_of_sizes(func: FuncOp) -> dict[str, str]:
     return {
         size: fresh_name("_".join(sorted(names[size])), taken)
         for size in sorted(given)
-        if len(names[size]) > 1 and all(other == size or names[other].isdisjoint(names[size]) for other in names)
+        if not _MULTIPLE.fullmatch(size)
+        and all(other == size or names[other].isdisjoint(names[size]) for other in names)
     }
 
 
