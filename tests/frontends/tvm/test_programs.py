@@ -201,7 +201,7 @@ def test_programs_have_no_operations() -> None:
         relay.build(mod, "llvm")
     with pytest.raises(OptionError, match="executor 'graph' of a program that is no graph, expected 'vm' or 'debug'"):
         relay.create_executor("graph", mod=mod).evaluate()
-    with pytest.raises(OptionError, match=r"no program .list\.rly., there is nat\.rly, prelude\.rly"):
+    with pytest.raises(OptionError, match=r"no program .list\.rly., there is core\.rly, nat\.rly, prelude\.rly"):
         mod.import_from_std("list.rly")
 
 
