@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from ....analysis.scopes import child_blocks
 from ....core.errors import OptionError
@@ -17,6 +16,7 @@ from ..absent import report_absent
 from ..target.target import Target
 from ..tir import SBlockRV, Schedule
 from .blocks import exists, target_of_block, text_annotation
+from .contextual import Contextual
 from .mutator import Mutator
 from .postproc import Postproc
 from .schedule_rule import ApplyCustomRule, ScheduleRule
@@ -31,7 +31,7 @@ FROM_TARGET = "from-target"
 """The value of a part of a space that the target determines."""
 
 
-class SpaceGenerator:
+class SpaceGenerator(Contextual):
     """The schedules of a kernel. Subclasses override `generate_design_space`.
 
     sch_rules: the rules.  postprocs: the postprocessors of drawn schedules.  mutator_probs: the mutators of measured
@@ -70,10 +70,7 @@ class SpaceGenerator:
         rules: Sequence[Any] = () if self.sch_rules == FROM_TARGET else self.sch_rules
         for part in (*rules, *self.postprocs, *self.mutator_probs):
             part.initialize_with_tune_context(context)
-        self._initialize_with_tune_context(context)
-
-    def _initialize_with_tune_context(self, context: TuneContext) -> None:
-        """The part of `initialize_with_tune_context` that subclasses override. By default nothing."""
+        super().initialize_with_tune_context(context)
 
     def default_postprocs(self, kind: str) -> list[Postproc]:
         """The postprocessors for a kind of target."""
@@ -82,10 +79,6 @@ class SpaceGenerator:
     def reseed(self, seed: int) -> None:
         """Sets the seed of the next design space."""
         self._seed = seed
-
-    def clone(self) -> Self:
-        """A copy."""
-        return copy(self)
 
     @staticmethod
     def create(kind: Any = "post-order-apply", *args: Any, **named: Any) -> SpaceGenerator:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from copy import copy
 from random import Random
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
-from .....core.errors import OptionError
 from .....schedule.trace import Trace
+from ..contextual import Contextual, made_for
 
 if TYPE_CHECKING:
     from ..tune_context import TuneContext
 
 
-class Mutator:
+class Mutator(Contextual):
     """A mutator: a change of one random choice of a measured schedule. Subclasses override `apply`."""
 
     random = Random()
@@ -26,14 +25,7 @@ class Mutator:
     def initialize_with_tune_context(self, context: TuneContext) -> None:
         """Reads the kernel and the seed of a context before the first trace."""
         self.random = Random(context.rand_state)
-        self._initialize_with_tune_context(context)
-
-    def _initialize_with_tune_context(self, context: TuneContext) -> None:
-        """The part of `initialize_with_tune_context` that subclasses override. By default nothing."""
-
-    def clone(self) -> Self:
-        """A copy."""
-        return copy(self)
+        super().initialize_with_tune_context(context)
 
     @staticmethod
     def create(kind: str) -> dict[Mutator, float]:
@@ -42,9 +34,7 @@ class Mutator:
         # lazy: the mutators are subclasses
         from . import DEFAULTS
 
-        if kind not in DEFAULTS:
-            raise OptionError(f"Mutator: kind {kind!r}, expected {', '.join(DEFAULTS)}")
-        return DEFAULTS[kind]()
+        return made_for(kind, DEFAULTS, "Mutator")
 
 
 PyMutator = Mutator

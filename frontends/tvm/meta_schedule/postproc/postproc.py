@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from copy import copy
-from typing import TYPE_CHECKING, Self
-
-from .....core.errors import OptionError
 from ...tir import Schedule
-
-if TYPE_CHECKING:
-    from ..tune_context import TuneContext
+from ..contextual import Contextual, made_for
 
 
-class Postproc:
+class Postproc(Contextual):
     """A postprocessor: a change of a drawn schedule, or a condition on it. Subclasses override `apply`."""
 
     def apply(self, sch: Schedule) -> bool:
@@ -23,17 +17,6 @@ class Postproc:
         """Whether `apply` may return true: a quick check before any postprocessor changes the schedule."""
         return True
 
-    def initialize_with_tune_context(self, context: TuneContext) -> None:
-        """Reads the target of a context before the first schedule."""
-        self._initialize_with_tune_context(context)
-
-    def _initialize_with_tune_context(self, context: TuneContext) -> None:
-        """The part of `initialize_with_tune_context` that subclasses override. By default nothing."""
-
-    def clone(self) -> Self:
-        """A copy."""
-        return copy(self)
-
     @staticmethod
     def create(kind: str) -> list[Postproc]:
         """The postprocessors of TVM for a kind of target: "llvm", "cuda", "hexagon" or "c". OptionError for another
@@ -41,9 +24,7 @@ class Postproc:
         # lazy: the postprocessors are subclasses
         from . import DEFAULTS
 
-        if kind not in DEFAULTS:
-            raise OptionError(f"Postproc: kind {kind!r}, expected {', '.join(DEFAULTS)}")
-        return DEFAULTS[kind]()
+        return made_for(kind, DEFAULTS, "Postproc")
 
 
 PyPostproc = Postproc

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from copy import copy
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
-from .....core.errors import OptionError
 from ...tir import SBlockRV, Schedule
+from ..contextual import Contextual, made_for
 
 if TYPE_CHECKING:
     from ..tune_context import TuneContext
 
 
-class ScheduleRule:
+class ScheduleRule(Contextual):
     """A rule: for a block of a schedule, the schedules that continue it. Subclasses override `apply`."""
 
     def apply(self, sch: Schedule, block: SBlockRV) -> list[Schedule]:
@@ -20,26 +19,13 @@ class ScheduleRule:
         the block returns `[sch]`."""
         raise NotImplementedError(f"{type(self).__name__} has no method apply")
 
-    def initialize_with_tune_context(self, context: TuneContext) -> None:
-        """Reads the target of a context before the first block."""
-        self._initialize_with_tune_context(context)
-
-    def _initialize_with_tune_context(self, context: TuneContext) -> None:
-        """The part of `initialize_with_tune_context` that subclasses override. By default nothing."""
-
-    def clone(self) -> Self:
-        """A copy."""
-        return copy(self)
-
     @staticmethod
     def create(kind: str) -> list[ScheduleRule]:
         """The rules of TVM for a kind of target: "llvm", "cuda", "hexagon" or "c". OptionError for another kind."""
         # lazy: the rules are subclasses
         from .defaults import DEFAULTS
 
-        if kind not in DEFAULTS:
-            raise OptionError(f"ScheduleRule: kind {kind!r}, expected {', '.join(DEFAULTS)}")
-        return DEFAULTS[kind]()
+        return made_for(kind, DEFAULTS, "ScheduleRule")
 
 
 PyScheduleRule = ScheduleRule
