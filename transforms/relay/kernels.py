@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
@@ -68,23 +68,18 @@ def sizes_of_kernel(func: FuncOp) -> list[str]:
 
 
 def _names_of_sizes(func: FuncOp) -> dict[str, str]:
-    """Names for sizes of parameters that are computed from others, as `b * s` or `(h - 1) // 2 + 1`, where nothing else
-    in a function depends on these others: the kernel has one size then, of which loops are divided as of any other.
-    Multiples of a size, as `2 * n`, stay, for divisors of them are known."""
-    given = {size for _, value in func.params for size in _sizes(value)}
-    made = {size for op in func.body.block.ops for value in op.results for size in _sizes(value)}
-    names = {size: names_of_size(size) for size in sorted(given | made)}
+    """Names for sizes of parameters that are computed from others, as `b * s` or `(h - 1) // 2 + 1`, where no other
+    size of a parameter depends on these others: the kernel has one size then, from which formulas compute those of
+    results, and of which loops are divided as of any other. Multiples of a size, as `2 * n`, stay, for divisors of them
+    are known."""
+    given = {size for _, value in func.params for size in shape_of(value.type) if isinstance(size, str)}
+    names = {size: names_of_size(size) for size in sorted(given)}
     taken = set[str]().union(*names.values())
     return {
-        size: fresh_name("_".join(sorted(names[size])), taken)
-        for size in sorted(given)
-        if not _MULTIPLE.fullmatch(size)
-        and all(other == size or names[other].isdisjoint(names[size]) for other in names)
+        size: fresh_name("_".join(sorted(own)), taken)
+        for size, own in names.items()
+        if not _MULTIPLE.fullmatch(size) and all(other == size or names[other].isdisjoint(own) for other in names)
     }
-
-
-def _sizes(value: SSAValue) -> Iterator[str]:
-    return (size for size in shape_of(value) if isinstance(size, str))
 
 
 def _with_wide_indices(parameters: Sequence[Tensor | Var], func: FuncOp) -> Sequence[Tensor | Var]:
