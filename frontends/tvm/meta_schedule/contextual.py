@@ -1,4 +1,4 @@
-"""What rules, postprocessors and mutators share: they read the context of a search before they are applied."""
+"""The base class of rules, postprocessors and mutators, which read the context of a search before they are applied."""
 
 from __future__ import annotations
 
