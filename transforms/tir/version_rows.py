@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer
 from ...analysis.scopes import declarations, loops_around, statements
 from ...analysis.unscheduled import unscheduled_functions
-from ...core.dtypes import dtype_of, element_byte_size
+from ...core.dtypes import dtype_of
 from ...core.identifiers import fresh_name
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
@@ -23,6 +22,7 @@ from ...dialects.attributes import SCHEDULE_RULE
 from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, Mixed, StoreOp, TirBuilder
 from ...dialects.tir.copying import copy_expression
 from ...dialects.tir.tree import depends_on, with_expressions
+from ..upstream.vector_accesses import known_bytes
 from .extents import set_extents
 
 _remarks = PassRemarks("tir-version-rows")
@@ -104,7 +104,7 @@ def _rows_of_product(block: BlockOp, least_bytes: int) -> SSAValue | None:
     is_of_row = [_has_index_of(load, row) for load in loads]
     matrices = [load for load, of_row in zip(loads, is_of_row, strict=True) if not of_row]
     is_product = len(loads) == 2 and len(matrices) == 1 and all(_has_index_of(matrices[0], axis) for axis in others)
-    if not is_product or _bytes_of(matrices[0].buffer.type) < least_bytes:
+    if not is_product or (known_bytes(matrices[0].buffer) or 0) < least_bytes:
         return None
     assert isinstance(rows, SSAValue)
     return rows
@@ -112,13 +112,6 @@ def _rows_of_product(block: BlockOp, least_bytes: int) -> SSAValue | None:
 
 def _has_index_of(load: LoadOp, axis: SSAValue) -> bool:
     return any(depends_on(index, (axis,)) for index in load.indices)
-
-
-def _bytes_of(type: Attribute) -> int:
-    """The size of a static buffer; 0 for a dynamic one."""
-    assert isinstance(type, MemRefType)
-    shape = type.get_shape()
-    return 0 if -1 in shape else prod(shape) * element_byte_size(type.element_type)
 
 
 def _add_version(func: FuncOp, rows: SSAValue) -> None:

@@ -23,6 +23,7 @@ from ....analysis.scopes import (
 )
 from ....analysis.work import static_extent
 from ....core.errors import ScheduleError
+from ....core.walking import find_ops
 from ....dialects.tir import UNARY_NAMES, AccessOp, BlockOp, ForOp, FuncOp, IfOp, IfThenElseOp, IntrinsicOp
 from ....schedule.handles import LoopRV
 from ....schedule.primitives.queries import ROOT_BLOCK
@@ -91,8 +92,8 @@ def is_spatial(block: BlockOp) -> bool:
     return all(axis.kind == "spatial" for axis in block.axes)
 
 
-def is_in_spatial_function(block: BlockOp) -> bool:
-    """Whether all axes of all blocks of the function are spatial."""
+def is_in_spatial_function(block: BlockOp | FuncOp) -> bool:
+    """Whether all axes of all blocks of the function of a block, or of a function, are spatial."""
     func = function_around(block)
     assert func is not None
     return all(is_spatial(each) for each in all_blocks(func))
@@ -101,13 +102,8 @@ def is_in_spatial_function(block: BlockOp) -> bool:
 def is_complete(block: BlockOp) -> bool:
     """Whether each instance of a block writes elements of its own: it has spatial axes only, and is the only writer."""
     scope = enclosing_scope(block)
-    others = [each for each in all_blocks_of(scope) if each is not block]
+    others = [each for each in find_ops(scope, BlockOp) if each not in (block, scope)]
     return is_spatial(block) and not any(set(writes_of(block)) & set(writes_of(each)) for each in others)
-
-
-def all_blocks_of(scope: FuncOp | BlockOp) -> list[BlockOp]:
-    """The blocks inside of a function or block."""
-    return [op for op in scope.walk() if isinstance(op, BlockOp) and op is not scope]
 
 
 def has_trivial_binding(block: BlockOp) -> bool:
@@ -249,8 +245,3 @@ def scalar_constant(block: BlockOp) -> bool:
     """Whether a block computes one element from nothing, for other blocks of its function."""
     writes = accesses(block, write=True)
     return not reads_of(block) and len(writes) == 1 and not writes[0].region and bool(consumers(block))
-
-
-def thread_of(loop: ForOp) -> str:
-    """The thread axis of a loop, "" without one."""
-    return "" if loop.thread is None else loop.thread.data

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ....analysis.scopes import loops_around, only_child
-from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES
+from ....analysis.threads.axes import is_block_loop, is_thread_loop
 from ....analysis.work import static_extent
 from ....core.errors import ScheduleError
 from ....dialects.tir import ForOp
 from ....schedule.handles import ExprRV, LoopRV
 from ..tir import SBlockRV, Schedule
-from .blocks import inner_block, is_tiled, kind_of_loop, thread_of
+from .blocks import inner_block, is_tiled, kind_of_loop
 
 Factor = Callable[[int], "int | ExprRV"]
 """The number of threads of a loop, from its greatest number."""
@@ -40,8 +40,8 @@ def bind_block(sch: Schedule, block: SBlockRV, most_blocks: int, most_threads: i
     if op is None or is_tiled(op):
         return
     loops = loops_around(op)
-    blocks = _first(loops, lambda loop: thread_of(loop) in BLOCK_AXES)
-    threads = _first(loops, lambda loop: thread_of(loop) in THREAD_AXES)
+    blocks = _first(loops, is_block_loop)
+    threads = _first(loops, is_thread_loop)
     if blocks < len(loops) and threads < len(loops):
         return
     if blocks < len(loops):

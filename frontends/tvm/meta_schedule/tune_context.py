@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -17,6 +16,7 @@ from .candidates import Candidates, MeasureCandidate
 from .database import normalized
 from .search_strategy import SearchStrategy
 from .space_generator import SpaceGenerator
+from .utils import cpu_count
 
 __getattr__ = report_absent("tvm.meta_schedule.tune_context")
 
@@ -53,7 +53,7 @@ class TuneContext:
         self.task_name = task_name
         self._is_repeated = rand_state != -1
         self.rand_state = rand_state if self._is_repeated else _new_seed()
-        self.num_threads: int = (os.cpu_count() or 1) if isinstance(num_threads, str) else num_threads
+        self.num_threads: int = cpu_count() if isinstance(num_threads, str) else num_threads
         self.logger = logger
         self._random = Random(self.rand_state)
         self._rest: int | None = None
@@ -65,7 +65,7 @@ class TuneContext:
     @property
     def cores(self) -> int:
         """The number of cores of this machine."""
-        return os.cpu_count() or 1
+        return cpu_count()
 
     def generate_design_space(self) -> list[Schedule]:
         """The schedules of the space, with drawn choices; without a kernel none. The errors of the space."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from math import prod
 
 from .....analysis.scopes import ancestors
-from .....analysis.threads.axes import THREAD_AXES
+from .....analysis.threads.axes import is_thread_loop
 from .....analysis.work import static_extent
 from .....core.errors import StepwellError
 from .....dialects.tir import BlockOp, ForOp
 from .....transforms.pipelines import lower_launches
 from ...tir import Schedule
-from ..blocks import int_annotation, thread_of
+from ..blocks import int_annotation
 from ..schedule_rule.multi_level_tiling import LEAST_THREADS, MOST_THREADS
 from .postproc import Postproc
 
@@ -50,7 +50,7 @@ def _has_threads(block: BlockOp, loops: list[ForOp] | None) -> bool:
 
 def _threads(block: BlockOp) -> list[ForOp]:
     """The loops around a block that are bound to threads."""
-    return [op for op in ancestors(block) if isinstance(op, ForOp) and thread_of(op) in THREAD_AXES]
+    return [op for op in ancestors(block) if is_thread_loop(op) and isinstance(op, ForOp)]
 
 
 class RewriteLayout(Postproc):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .....analysis.scopes import loops_around, lowest_common_ancestor
-from .....analysis.threads.axes import THREAD_AXES
+from .....analysis.threads.axes import is_thread_loop
 from .....core.errors import ScheduleError
 from .....dialects.schedule import BindOp, SplitOp
 from .....dialects.tir import BlockOp, ForOp
@@ -19,7 +19,6 @@ from ..blocks import (
     is_split_reduction,
     kind_of_loop,
     needs_tiling,
-    thread_of,
 )
 from .schedule_rule import ScheduleRule
 
@@ -94,7 +93,7 @@ def _move_into_user(
     Returns the number of threads.
     """
     target = loops[index]
-    if any(thread_of(op) in THREAD_AXES for loop in loops if isinstance(op := sch.op(loop), ForOp)):
+    if any(is_thread_loop(sch.op(loop)) for loop in loops):
         threads = _threads_of_trace(sch)
     else:
         outer, inner = sch.split(loops[-1], [None, threads])

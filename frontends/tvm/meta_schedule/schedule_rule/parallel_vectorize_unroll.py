@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .....analysis.scopes import function_around
 from ...tir import SBlockRV, Schedule
-from ..blocks import all_blocks_of, is_root, is_spatial, target_of_block
+from ..blocks import is_in_spatial_function, is_root, target_of_block
 from .schedule_rule import ScheduleRule, cores_of
 
 if TYPE_CHECKING:
@@ -47,9 +46,7 @@ class ParallelizeVectorizeUnroll(ScheduleRule):
         root = target_of_block(sch, block)
         if not is_root(root):
             return [sch]
-        func = function_around(root)
-        assert func is not None
-        has_reductions = not all(is_spatial(each) for each in all_blocks_of(func))
+        has_reductions = not is_in_spatial_function(root)
         if self.max_jobs_per_core != -1:
             sch.annotate(block, PARALLEL, self._most)
         if self.max_vectorize_extent != -1:
