@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from ..rules.neighbours import producer_of
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN, Strides, loads_of
 from .nest import CACHE_LINE, Nest
@@ -16,9 +17,9 @@ LONG = 32
 """The least number of summands of a result for which the loops over columns are moved."""
 LEAST_TILES = 4
 """The least number of tiles that use a copy of columns."""
-REUSED = 16
+REUSED = 4
 """The least number of uses of an element of a factor for which the factor is transposed."""
-REUSED_IF_LONG = 48
+REUSED_IF_LONG = 12
 """The same for long sums, whose products by lanes are nearly as fast without a transposed factor."""
 LONG_ROW = 16
 """The least number of vectors of summands of a long sum."""
@@ -50,9 +51,10 @@ def contraction(nest: Nest) -> str:
 
 def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     """The factor whose columns stay in a cache while the rows of the other factor are read: a copy, if the rows of the
-    factor are far from each other and many, and if enough results use each copied element. None for vectors of several
-    loads, for computed indices, for short sums, and for a factor that stays in a cache as a whole where the other one
-    does not.
+    factor are far from each other and many, and if enough results use each copied element. A factor that a block
+    computes for this product alone is computed column by column where its copy would be, if the tiles of columns
+    suffice for the threads. None for vectors of several loads, for computed indices, for short sums, and for a factor
+    that stays in a cache as a whole where the other one does not.
 
     loads: the indices of the loads of vectors.
     """
@@ -71,7 +73,12 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     used = [n for n in spatial if read[n] and n != tile.vector]
     others = [n for n in spatial if not read[n]]
     if is_far:
-        return Panel(strides.sources[number] if _pays_copy(nest, tile, strides.size(others), summed) else None, used)
+        source = strides.sources[number]
+        writer = producer_of(nest.sch, nest.rv, load.buffer) if strides.sources.count(source) == 1 else None
+        tiles = strides.size([*used, tile.vector]) // (tile.lanes * tile.vectors)
+        if writer is not None and tiles >= 2 * nest.cpu.cores:
+            return Panel(None, used, writer)
+        return Panel(source if _pays_copy(nest, tile, strides.size(others), summed) else None, used)
     fits = [
         strides.size([*axes, *summed]) * strides.element_bytes <= nest.cpu.l2_bytes // 2
         for axes in ([*used, tile.vector], others)
@@ -167,7 +174,7 @@ def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:
     reused = strides.size([n for n in spatial if not strides.read[far[0]][n]])
     dims = [n for n, index in enumerate(load.indices) if index is nest.kernel.axes[vector]]
     least = REUSED_IF_LONG if has_long_sums(nest) else REUSED
-    if len(dims) != 1 or reused < least or strides.sources.count(strides.sources[far[0]]) != 1:
+    if len(dims) != 1 or reused < least:
         return None
     order = [n for n in range(len(load.indices)) if n not in dims]
     return strides.sources[far[0]], [*order, *dims]

@@ -105,11 +105,10 @@ def schedule_functions(
 
 
 def _run(cpu: CpuModel, search: Search) -> None:
-    blocks = [block.block_name.data for block in child_blocks(search.func)]
+    blocks = _names_of_blocks(search)
     done = _schedule_by_name(cpu, search)
     if not done:
-        _prepare(cpu, search)
-        blocks = [block.block_name.data for block in child_blocks(search.func)]
+        blocks = _prepare(cpu, search)
         done = _divide_rows(cpu, search)
     for name in blocks:
         if name not in done:
@@ -137,14 +136,21 @@ def _schedule_by_name(cpu: CpuModel, search: Search) -> tuple[str, ...]:
     return ()
 
 
-def _prepare(cpu: CpuModel, search: Search) -> None:
-    """Moves blocks to common rows or tiles of rows, or transposes factors of products."""
+def _names_of_blocks(search: Search) -> list[str]:
+    return [block.block_name.data for block in child_blocks(search.func)]
+
+
+def _prepare(cpu: CpuModel, search: Search) -> list[str]:
+    """Moves blocks to common rows or tiles of rows, or transposes factors of products. Returns the names of the blocks
+    in the order of their schedules: the copies of factors follow the products, which may move them."""
     blocks = child_blocks(search.func)
     if len(blocks) > 1 and _share_rows(cpu, search, blocks[-1].block_name.data):
-        return
+        return _names_of_blocks(search)
+    names = _names_of_blocks(search)
     sums = [handle_of(search.sch, search.function, block) for block in blocks if block.init is not None]
     for handle in sums:
         _schedule_block(cpu, search, handle, PREPARATIONS)
+    return [*names, *(name for name in _names_of_blocks(search) if name not in names)]
 
 
 def _divide_rows(cpu: CpuModel, search: Search) -> tuple[str, ...]:

@@ -28,11 +28,18 @@ class Panel:
 
     source: the index of the factor among the buffers that the block reads; None if its columns are not copied.  axes:
     the spatial axes that determine its elements besides the vectorized axis; their loops and the loop over tiles of
-    columns are around all other loops.
+    columns are around all other loops.  writer: the block that computes the columns of a tile where a copy would be,
+    as it computes elements of the factor for this product alone; None for none.
     """
 
     source: int | None
     axes: Sequence[int]
+    writer: BlockRV | None = None
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether the columns of a tile are contiguous, in a buffer of their own."""
+        return self.source is not None or self.writer is not None
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class Tile:
         times = "" if self.vectors == 1 else f", {self.vectors} at a time"
         rows = "" if self.rows is None else f", {self.height} rows along {names[self.rows]}"
         columns = "" if self.columns is None else f", {self.width} columns along {names[self.columns]}"
-        copy = ", copies of columns" if self.panel is not None and self.panel.source is not None else ""
+        copy = ", copies of columns" if self.panel is not None and self.panel.has_columns else ""
         vectors = f"vectors of {self.lanes} lanes along {names[self.vector]}{times}"
         return f"{sums} in registers, {vectors}{rows}{columns}{copy}"
 
@@ -158,13 +165,16 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
     first = [] if tile.panel is None else [*tile.panel.axes, tile.vector]
     order = [*first, *(n for n in outer if n not in first)]
     sch.reorder(*(outer[n] for n in order if n >= strides.shared), *summed, *inner)
-    if tile.panel is not None and tile.panel.source is not None:
-        _copy_panel(nest, tile.panel.source, outer[tile.vector])
+    if tile.panel is not None:
+        _copy_panel(nest, tile.panel, outer[tile.vector])
     keep_in_registers(sch, nest.rv, summed[0], inner)
 
 
-def _copy_panel(nest: Nest, source: int, columns: LoopRV) -> None:
-    """Copies the columns of a factor for a tile. columns: the loop over tiles of columns."""
-    copy = nest.sch.cache_read(nest.rv, source, "global", [nest.rv])
-    nest.sch.compute_at(copy, columns)
-    nest.sch.vectorize(nest.sch.split(nest.sch.get_loops(copy)[-1], [None, nest.lanes])[1])
+def _copy_panel(nest: Nest, panel: Panel, columns: LoopRV) -> None:
+    """Copies or computes the columns of a factor for a tile. columns: the loop over tiles of columns."""
+    if panel.writer is not None:
+        nest.sch.compute_at(panel.writer, columns)
+    elif panel.source is not None:
+        copy = nest.sch.cache_read(nest.rv, panel.source, "global", [nest.rv])
+        nest.sch.compute_at(copy, columns)
+        nest.sch.vectorize(nest.sch.split(nest.sch.get_loops(copy)[-1], [None, nest.lanes])[1])

@@ -15,6 +15,7 @@ from stepwell.core.processors import threads
 from stepwell.dialects.attributes import TIR_NOALIAS
 from stepwell.dialects.tir.annotations import annotation_value
 from stepwell.module import Module
+from stepwell.schedule.cpu import contraction
 from stepwell.schedule.cpu import threads as threads_rule
 from stepwell.tools.testing.choices import HypothesisChoices
 from stepwell.tools.testing.computations import random_computation
@@ -24,8 +25,12 @@ from stepwell.tools.testing.unscheduled_programs import SIZES, unscheduled_progr
 
 @pytest.fixture(autouse=True, scope="module")
 def _no_least_time() -> Iterator[None]:
-    """Schedules and shares loops, however little time they take."""
-    with patch.object(unscheduled, "LEAST_TIME", 0), patch.object(threads_rule, "LEAST_TIME", 0):
+    """Schedules and shares loops, however little time they take, and moves the columns of factors of short sums."""
+    with (
+        patch.object(unscheduled, "LEAST_TIME", 0),
+        patch.object(threads_rule, "LEAST_TIME", 0),
+        patch.object(contraction, "LONG", 2),
+    ):
         yield
 
 

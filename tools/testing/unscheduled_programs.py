@@ -31,6 +31,33 @@ for i, j, r in T.grid(m, n, k):
         C[vi, vj] = C[vi, vj] + A[vi, vr] * B[vj, vr]
 """,
     ),
+    "product of a matrix and its transpose": (
+        ("A: m, k", "C: m, m"),
+        """
+for i, j, r in T.grid(m, m, k):
+    with T.block("C"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        with T.init():
+            C[vi, vj] = T.Cast("{dtype}", 0)
+        C[vi, vj] = C[vi, vj] + A[vi, vr] * A[vj, vr]
+""",
+    ),
+    "product of computed elements": (
+        ("A: m, k", "B: k, n", "C: m, n"),
+        """
+D = T.alloc_buffer((k, n), "{dtype}")
+for i, j in T.grid(k, n):
+    with T.block("D"):
+        vi, vj = T.axis.remap("SS", [i, j])
+        D[vi, vj] = T.max(B[vi, vj], T.Cast("{dtype}", 0))
+for i, j, r in T.grid(m, n, k):
+    with T.block("C"):
+        vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+        with T.init():
+            C[vi, vj] = T.Cast("{dtype}", 0)
+        C[vi, vj] = C[vi, vj] + A[vi, vr] * D[vr, vj]
+""",
+    ),
     "product without an init": (
         ("A: m, k", "B: k, n", "C: m, n"),
         """

@@ -81,7 +81,8 @@ def test_rows_are_sorted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "columns", "length"), [(3, 1, 1), (16, 16, 16), (3, 49, 5), (21, 49, 5), (16, 40, 33), (21, 40, 33)]
+    ("rows", "columns", "length"),
+    [(3, 1, 1), (16, 16, 16), (3, 49, 5), (21, 49, 5), (16, 40, 33), (21, 40, 33), (9, 250, 40), (17, 200, 300)],
 )
 def test_products(rows: int, columns: int, length: int) -> None:
     a, b, c = random(rows, length), random(columns, length), random(columns)
@@ -94,6 +95,7 @@ def test_products(rows: int, columns: int, length: int) -> None:
     x, w = np.stack([a, 2 * a]), np.stack([b, b + 1])
     result = run(lambda x, w: relay.nn.relu(relay.nn.batch_matmul(x, w)), x, w)
     np.testing.assert_allclose(result, np.maximum(x @ w.transpose(0, 2, 1), 0), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(run(lambda b: relay.nn.dense(b, b), b), b @ b.T, rtol=1e-3, atol=1e-4)
 
 
 # Threads

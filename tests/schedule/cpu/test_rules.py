@@ -44,6 +44,8 @@ def rules_of(name: str) -> dict[str, str]:
         ("batched product", {"C": "contraction"}),
         ("convolution", {"C": "contraction"}),
         ("transposed product", {"C": "contraction", "B_global": "transpose"}),
+        ("product of a matrix and its transpose", {"C": "contraction", "A_global": "transpose"}),
+        ("product of computed elements", {"C": "contraction", "D": "elementwise"}),
         ("product and elements", {"C": "epilogue"}),
         ("channels", {"E": "rows", "P": "steps", "C": "epilogue"}),
         ("windows", {"C": "windows"}),
@@ -65,6 +67,15 @@ def test_every_program_has_its_rules() -> None:
         "product without an init",
         "elements that follow from others",
     }
+
+
+@pytest.mark.parametrize(("cores", "moved"), [(1, True), (8, False)])
+def test_columns_of_a_transposed_factor_are_computed_tile_by_tile(cores: int, moved: bool) -> None:
+    schedules = schedule_cpu(program("transposed product"), f"avx2,cores={cores}")
+    sch = Schedule(schedules.mod)
+    assert schedules.applied[1].text.endswith("copies of columns") == moved
+    (around, *_) = sch.get_loops(sch.get_block("B_global"))
+    assert (sch.get(around) is sch.get(sch.get_loops(sch.get_block("C_update"))[0])) == moved
 
 
 def test_tiles_fill_the_registers() -> None:
