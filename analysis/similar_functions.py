@@ -1,10 +1,10 @@
-"""Functions that are equal but for one number: an extent of loops, axes and parameters."""
+"""Functions that are equal but for one number: an extent of loops, axes and parameters, and multiples of it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
@@ -14,7 +14,8 @@ from ..dialects.tir import AccessOp, BlockOp, ForOp, FuncOp
 from ..dialects.tir.base import DYNAMIC, static_values
 
 LEAST_EXTENT = 16
-"""The least number by which similar functions may differ: loops of fewer iterations are better known."""
+"""The least number by which similar functions may differ, or of which a multiple does: loops of fewer iterations are
+better known."""
 
 ExtentOwner: TypeAlias = BlockArgument | ForOp | BlockOp | AccessOp
 """A parameter or operation that has extents."""
@@ -23,16 +24,19 @@ ExtentOwner: TypeAlias = BlockArgument | ForOp | BlockOp | AccessOp
 @dataclass(frozen=True)
 class ExtentPlace:
     """The place of an extent in a function: a loop (number 0), or the number of a dimension of a parameter, of an axis
-    of a block, or of a dimension of a declared region."""
+    of a block, or of a dimension of a declared region. factor: of the extent that the place has a multiple of."""
 
     owner: ExtentOwner
     number: int
+    factor: int = 1
 
 
 @dataclass(frozen=True)
 class Family:
-    """Functions that are equal but for a number. extents: the number of each function.  places: those of the number in
-    the first function."""
+    """Functions that are equal but for a number and multiples of it, as a number of channels and of blocks of channels.
+
+    extents: the number of each function.  places: those of the number and of its multiples in the first function.
+    """
 
     functions: Sequence[FuncOp]
     extents: Sequence[int]
@@ -45,12 +49,21 @@ def families(functions: Iterable[FuncOp]) -> Iterator[Family]:
         yield from _families_of(group)
 
 
-def extents_by_owner(places: Iterable[ExtentPlace]) -> dict[ExtentOwner, list[int]]:
-    """The numbers of the extents of each operation or parameter."""
-    numbers: dict[ExtentOwner, list[int]] = {}
+def factors_by_owner(places: Iterable[ExtentPlace]) -> dict[ExtentOwner, dict[int, int]]:
+    """The factors of the extents of each operation or parameter, by the numbers of the extents."""
+    factors: dict[ExtentOwner, dict[int, int]] = {}
     for place in places:
-        numbers.setdefault(place.owner, []).append(place.number)
-    return numbers
+        factors.setdefault(place.owner, {})[place.number] = place.factor
+    return factors
+
+
+def have_one_extent(pairs: Iterable[tuple[int, int]]) -> bool:
+    """Whether pairs of different extents of two functions are one pair, not too small, and multiples of it.
+
+    pairs: not empty.
+    """
+    least = min(pairs)
+    return min(max(pairs)) >= LEAST_EXTENT and all((a % least[0], b) == (0, a // least[0] * least[1]) for a, b in pairs)
 
 
 def differing_extents(functions: Iterable[FuncOp]) -> Iterator[tuple[FuncOp, FuncOp, list[tuple[int, int]]]]:
@@ -87,14 +100,16 @@ def _families_of(group: Sequence[_Description]) -> Iterator[Family]:
         for other in others:
             positions = tuple(n for n, (a, b) in enumerate(zip(first.extents, other.extents, strict=True)) if a != b)
             pairs = {(first.extents[n], other.extents[n]) for n in positions}
-            if len(pairs) == 1 and min(min(pairs)) >= LEAST_EXTENT:
+            if pairs and have_one_extent(pairs):
                 similar.setdefault(positions, []).append(other)
         rest = others
         if similar:
             positions, members = max(similar.items(), key=lambda item: len(item[1]))
             family = [first, *members]
-            extents = [each.extents[positions[0]] for each in family]
-            yield Family([each.func for each in family], extents, [first.places[n] for n in positions])
+            least = min(positions, key=lambda n: first.extents[n])
+            extents = [each.extents[least] for each in family]
+            places = [replace(first.places[n], factor=first.extents[n] // extents[0]) for n in positions]
+            yield Family([each.func for each in family], extents, places)
             taken = set(map(id, members))
             rest = [each for each in others if id(each) not in taken]
 

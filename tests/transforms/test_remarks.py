@@ -147,8 +147,8 @@ def call(x: T.handle, W: T.Buffer((4, 4), "float32"), y: T.handle):
             for name, n, m in (("fill", 32, 48), ("fill_1", 64, 48), ("fill_2", 40, 20), ("fill_3", 8, 48))
         ),
         [
-            "18:5: missed: fill and fill_2 differ in 32 and 40, 48 and 20, expected one extent from 16 on",
-            "26:5: missed: fill and fill_3 differ in 32 and 8, expected one extent from 16 on",
+            "18:5: missed: fill and fill_2 differ in 32 and 40, 48 and 20, expected an extent from 16 on",
+            "26:5: missed: fill and fill_3 differ in 32 and 8, expected an extent from 16 on",
             "2:5: applied: fill is fill.merged with the extent 32",
             "10:5: applied: fill_1 is fill.merged with the extent 64",
         ],

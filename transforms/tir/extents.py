@@ -14,24 +14,26 @@ from ...dialects.tir.operands import set_operands
 from ...schedule.rewriting.nest import set_axes
 
 
-def set_extents(op: ForOp | BlockOp | AccessOp, numbers: Iterable[int], extent: Callable[[Attribute], Mixed]) -> None:
-    """Replaces the extent of a loop, or the extents of the axes of a block or of the dimensions of a declared region
-    with some numbers. extent: returns the new extent for a type."""
+def set_extents(
+    op: ForOp | BlockOp | AccessOp, numbers: Iterable[int], extent: Callable[[int, Attribute], Mixed]
+) -> None:
+    """Replaces the extent of a loop (number 0), or the extents of the axes of a block or of the dimensions of a
+    declared region with some numbers. extent: returns the new extent for a number and a type."""
     match op:
         case ForOp():
             low, _, step = op.mixed_bounds
-            static, operands = split_mixed([low, extent(op.variable.type), step])
+            static, operands = split_mixed([low, extent(0, op.variable.type), step])
             op.properties["static_bounds"] = static
             op.operands = operands
         case BlockOp():
             axes = op.axes
             for n in numbers:
-                axes[n] = replace(axes[n], extent=extent(axes[n].binding.type))
+                axes[n] = replace(axes[n], extent=extent(n, axes[n].binding.type))
             set_axes(op, axes)
         case AccessOp():
             region = op.region
             for n in numbers:
-                region[n] = region[n][0], extent(i32)
+                region[n] = region[n][0], extent(n, i32)
             mins, extents = ([pair[part] for pair in region] for part in (0, 1))
             static_mins, low = split_mixed(mins)
             static_extents, high = split_mixed(extents)

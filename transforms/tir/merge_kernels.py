@@ -17,8 +17,9 @@ from ...analysis.similar_functions import (
     ExtentPlace,
     Family,
     differing_extents,
-    extents_by_owner,
+    factors_by_owner,
     families,
+    have_one_extent,
 )
 from ...analysis.unscheduled import is_graph_kernel
 from ...analysis.variants import LEAST_SHARED, variants
@@ -44,8 +45,9 @@ class TirMergeKernelsPass(ModulePass):
     compiled once: convolutions with 1 by 1 windows of a growing number of input channels, for instance, or convolutions
     by Winograd's algorithm with and without a sum after them.
 
-    The number is an extent, 16 at least, of dimensions of parameters, of loops that are neither unrolled nor
-    vectorized, of axes, and of declared regions. The function `FIRST.merged` has it as its last parameter. Names and
+    The number is an extent of dimensions of parameters, of loops that are neither unrolled nor vectorized, of axes, and
+    of declared regions. Other extents may be multiples of it, as numbers of channels and of blocks of channels; one of
+    these or the number itself is 16 at least. The function `FIRST.merged` has it as its last parameter. Names and
     parameters of public kernels stay: they call the function. Private functions are erased, and their callers call it.
 
     The statement is directly in the kernel, or in loops that contain loops only and are neither unrolled nor
@@ -114,12 +116,12 @@ def _may_be_merged(func: FuncOp) -> bool:
 def _report_differences(kernels: Iterable[FuncOp]) -> None:
     """Reports the kernels that are equal to others but for several extents, or small ones."""
     for first, other, pairs in differing_extents(kernels):
-        if len(pairs) > 1 or any(min(pair) < LEAST_EXTENT for pair in pairs):
+        if not have_one_extent(pairs):
             text = ", ".join(f"{a} and {b}" for a, b in pairs)
             names = first.sym_name.data, other.sym_name.data
             _remarks.missed(
                 other,
-                lambda n=names, t=text: f"{n[0]} and {n[1]} differ in {t}, expected one extent from {LEAST_EXTENT} on",
+                lambda n=names, t=text: f"{n[0]} and {n[1]} differ in {t}, expected an extent from {LEAST_EXTENT} on",
             )
 
 
@@ -170,11 +172,11 @@ def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) 
     names.append(fresh_name("extent", {*names}))
     set_name_hint(parameter, names[-1])
     extents = _Extents(parameter, TirBuilder(InsertPoint.at_start(block), func.location))
-    for owner, numbers in extents_by_owner(places).items():
+    for owner, factors in factors_by_owner(places).items():
         if isinstance(owner, BlockArgument):
-            extents.set_of_parameter(owner, names[owner.index], numbers)
+            extents.set_of_parameter(owner, names[owner.index], factors)
         else:
-            set_extents(owner, numbers, extents.of_type)
+            set_extents(owner, factors, lambda n, type, factors=factors: extents.multiple(factors[n], type))
     types = [value.type for value in block.args]
     made = FuncOp(name, list(zip(names, types, strict=True)), attrs=func.func_attrs, body=body, private=True)
     made.attributes |= func.attributes
@@ -183,7 +185,7 @@ def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) 
 
 
 class _Extents:
-    """Replaces extents of a function by its parameter, of type int32.
+    """Replaces extents of a function by multiples of its parameter, of type int32.
 
     builder: inserts at the start of the function.
     """
@@ -192,17 +194,21 @@ class _Extents:
         self._parameter = parameter
         self._builder = builder
 
-    def of_type(self, type: Attribute) -> SSAValue:
-        """The parameter in a type."""
-        return self._builder.cast(self._parameter, dtype_of(type))
+    def multiple(self, factor: int, type: Attribute) -> SSAValue:
+        """A multiple of the parameter in a type."""
+        parameter = self._builder.cast(self._parameter, dtype_of(type))
+        return parameter if factor == 1 else self._builder.mul(parameter, factor)
 
-    def set_of_parameter(self, argument: BlockArgument, name: str, numbers: Iterable[int]) -> None:
-        """Replaces a buffer by a pointer, which is viewed as a buffer whose dimensions have the extent."""
+    def set_of_parameter(self, argument: BlockArgument, name: str, factors: Mapping[int, int]) -> None:
+        """Replaces a buffer by a pointer, which is viewed as a buffer whose dimensions have multiples of the extent.
+
+        factors: by the numbers of dimensions.
+        """
         type = argument.type
         assert isinstance(type, MemRefType)
         shape: list[Mixed] = list(type.get_shape())
-        for n in numbers:
-            shape[n] = self._parameter
+        for n, factor in factors.items():
+            shape[n] = self.multiple(factor, i32)
         pointer = argument.block.insert_arg(HandleType(type.element_type, scope_of(type)), argument.index)
         set_name_hint(pointer, name)
         view = DeclBufferOp(name, pointer, type.element_type, shape, space=type.memory_space)

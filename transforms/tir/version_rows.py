@@ -159,5 +159,5 @@ def _version(func: FuncOp, ops: Sequence[Operation], rows: SSAValue) -> Block:
             case _:
                 continue
         if numbers := [n for n, extent in enumerate(extents) if is_rows(extent)]:
-            set_extents(op, numbers, lambda _: 1)
+            set_extents(op, numbers, lambda n, type: 1)
     return version
