@@ -14,7 +14,6 @@ from xdsl.rewriter import InsertPoint
 from ...analysis.names import symbols_of
 from ...analysis.similar_functions import (
     LEAST_EXTENT,
-    ExtentPlace,
     Family,
     differing_extents,
     factors_by_owner,
@@ -139,7 +138,7 @@ def _merge(family: Family, name: str, calls: Mapping[str, list[CallOp]]) -> None
     block = first.parent
     assert block is not None
     types = {func: [value.type for value in func.body.block.args] for func in family.functions}
-    block.insert_op_before(_function_of_extent(first, name, family.places), first)
+    block.insert_op_before(_function_of_extent(first, name, family), first)
     for func, extent in zip(family.functions, family.extents, strict=True):
         _remarks.applied(func, lambda f=func, n=extent: f"{f.sym_name.data} is {name} with the extent {n}")
         if func.private is None:
@@ -163,16 +162,20 @@ def _redirect(calls: Iterable[CallOp], name: str, extent: int) -> None:
 # The function of an extent
 
 
-def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) -> FuncOp:
-    """Moves the body of a function to a private function with a parameter in some places of extents."""
+def _function_of_extent(func: FuncOp, name: str, family: Family) -> FuncOp:
+    """Moves the body of a function to a private function with a parameter in the places of the extent of a family.
+
+    The parameter is limited to the greatest extent, so that arithmetic on indices is known not to wrap.
+    """
     names = [parameter for parameter, _ in func.params]
     body = func.detach_region(func.body)
     block = body.block
     parameter = block.insert_arg(i32, len(block.args))
     names.append(fresh_name("extent", {*names}))
     set_name_hint(parameter, names[-1])
-    extents = _Extents(parameter, TirBuilder(InsertPoint.at_start(block), func.location))
-    for owner, factors in factors_by_owner(places).items():
+    builder = TirBuilder(InsertPoint.at_start(block), func.location)
+    extents = _Extents(builder, builder.binary("min", parameter, max(family.extents)), set(names))
+    for owner, factors in factors_by_owner(family.places).items():
         if isinstance(owner, BlockArgument):
             extents.set_of_parameter(owner, names[owner.index], factors)
         else:
@@ -185,19 +188,25 @@ def _function_of_extent(func: FuncOp, name: str, places: Iterable[ExtentPlace]) 
 
 
 class _Extents:
-    """Replaces extents of a function by multiples of its parameter, of type int32.
+    """Replaces extents of a function by multiples of a value of type int32.
 
-    builder: inserts at the start of the function.
+    builder: inserts at the start of the function.  names: of the parameters.
     """
 
-    def __init__(self, parameter: SSAValue, builder: TirBuilder):
-        self._parameter = parameter
+    def __init__(self, builder: TirBuilder, value: SSAValue, names: set[str]):
         self._builder = builder
+        self._names = names
+        self._multiples = {(1, i32): self._let(value)}
+
+    def _let(self, value: SSAValue) -> SSAValue:
+        return self._builder.let(fresh_name("extent", self._names), value)
 
     def multiple(self, factor: int, type: Attribute) -> SSAValue:
-        """A multiple of the parameter in a type."""
-        parameter = self._builder.cast(self._parameter, dtype_of(type))
-        return parameter if factor == 1 else self._builder.mul(parameter, factor)
+        """A multiple of the value in a type."""
+        if (factor, type) not in self._multiples:
+            value = self._builder.cast(self._multiples[1, i32], dtype_of(type))
+            self._multiples[factor, type] = self._let(self._builder.mul(value, factor) if factor > 1 else value)
+        return self._multiples[factor, type]
 
     def set_of_parameter(self, argument: BlockArgument, name: str, factors: Mapping[int, int]) -> None:
         """Replaces a buffer by a pointer, which is viewed as a buffer whose dimensions have multiples of the extent.

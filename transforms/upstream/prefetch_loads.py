@@ -8,8 +8,8 @@ from math import ceil
 from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import func, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr
+from xdsl.dialects import func, memref, scf, vector
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr, UnrealizedConversionCastOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -41,8 +41,8 @@ class PrefetchLoadsPass(ModulePass):
     The loads of vectors from a parameter get the attribute `stepwell.prefetch`: the distance in bytes from their
     addresses to the cache line that they also request, of the iteration `memory_cycles` later. Successive iterations
     load successive cache lines; the requests of rows of a matrix would displace each other from the cache. A parameter
-    that fits the fastest cache is not requested. Of several loads of a cache line, one requests it. The request of an
-    address past the end of a buffer has no effect.
+    that is known to fit the fastest cache is not requested. Of several loads of a cache line, one requests it. The
+    request of an address past the end of a buffer has no effect.
 
     cpu: the processor, as `CpuModel.from_text` accepts it.  tile-bytes: the least size in bytes of the sums that an
     iteration updates.
@@ -112,7 +112,7 @@ def _first_of_lines(offsets: Mapping[vector.LoadOp, Lin]) -> dict[vector.LoadOp,
 
 
 def _streams(cpu: CpuModel, block: Block) -> dict[SSAValue, list[vector.LoadOp]]:
-    """The loads of vectors of a block from parameters that exceed the fastest cache, by buffer."""
+    """The loads of vectors of a block from parameters that may exceed the fastest cache, by buffer."""
     streams: dict[SSAValue, list[vector.LoadOp]] = {}
     for op in block.ops:
         if isinstance(op, vector.LoadOp) and _is_large_parameter(op.base, cpu.l1_bytes):
@@ -121,6 +121,11 @@ def _streams(cpu: CpuModel, block: Block) -> dict[SSAValue, list[vector.LoadOp]]
 
 
 def _is_large_parameter(buffer: SSAValue, most: int) -> bool:
+    """Whether a buffer is a parameter, or what a parameter points to, and is not known to have at most some bytes."""
+    source = buffer
+    while isinstance(source.owner, memref.ReinterpretCastOp | UnrealizedConversionCastOp):
+        source = source.owner.operands[0]
     type, size = cast("MemRefType[Attribute]", buffer.type), known_bytes(buffer)
-    is_parameter = isinstance(buffer.owner, Block) and isinstance(buffer.owner.parent_op(), func.FuncOp)
-    return is_parameter and isinstance(type.layout, NoneAttr) and size is not None and size > most
+    is_parameter = isinstance(source.owner, Block) and isinstance(source.owner.parent_op(), func.FuncOp)
+    return is_parameter and isinstance(type.layout, NoneAttr) and (size is None or size > most)
+

@@ -32,11 +32,16 @@ def vector_bytes(access: vector.LoadOp | vector.StoreOp) -> int:
     return element_byte_size(value.type)
 
 
+_UNKNOWN_EXTENT = (1 << 31) - 1
+"""An extent that is far from all extents of buffers, for a dynamic one."""
+
+
 def byte_offset(access: vector.LoadOp | vector.StoreOp, analyzer: Analyzer) -> Lin:
-    """The offset of a vector in a contiguous buffer, in bytes, modulo 2**64."""
+    """The offset of a vector in a contiguous buffer, in bytes, modulo 2**64. Offsets in a buffer with dynamic extents,
+    except for its first dimension, compare as if these were very large."""
     type = cast("MemRefType[Attribute]", access.base.type)
     offset, stride = Lin(0), element_byte_size(type.element_type)
     for index, extent in reversed(list(zip(access.indices, type.get_shape(), strict=True))):
         offset += analyzer.lin(index) * stride
-        stride *= extent
+        stride *= extent if extent >= 0 else _UNKNOWN_EXTENT
     return offset

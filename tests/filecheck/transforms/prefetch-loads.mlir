@@ -2,8 +2,8 @@
 // RUN: stepwell-opt %s -p 'prefetch-loads{cpu="avx512,l1_bytes=4096,memory_cycles=10"}' | filecheck %s --check-prefix=NEAR
 // RUN: stepwell-opt %s -p "prefetch-loads{cpu=avx512}" | filecheck %s --check-prefix=SMALL
 
-// A parameter that fits the fastest cache is not requested.
-// SMALL-NOT: stepwell.prefetch
+// A parameter that is known to fit the fastest cache is not requested.
+// SMALL-NOT: stepwell.prefetch{{.*}}: memref<{{[0-9x]*}}xf32>
 
 // Two streams of weights, 6 sums in 3 cycles: lines of 84 iterations later, or of 4 later. Neither the image, which is
 // loaded element by element, nor a matrix by rows is requested.
@@ -74,3 +74,32 @@ func.func @others(%w: memref<256x16xf32>, %s: vector<16xf32>) {
 }
 // CHECK:      func.func @others(
 // CHECK-NOT:    stepwell.prefetch
+
+// A parameter of dynamic size may exceed the cache. The distance of rows of dynamic length is unknown: both are
+// requested, and neither is, if the loop runs over such rows.
+func.func @dynamic(%p: !llvm.ptr, %y: memref<256x?xf32>, %n: index, %s: vector<16xf32>) -> vector<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %memory = builtin.unrealized_conversion_cast %p : !llvm.ptr to memref<?xf32>
+  %stride = arith.muli %n, %n : index
+  %w = memref.reinterpret_cast %memory to offset: [0], sizes: [2, %n, 16], strides: [%stride, 16, 1] : memref<?xf32> to memref<2x?x16xf32>
+  %r:6 = scf.for %k = %c0 to %n step %c1
+      iter_args(%a = %s, %b = %s, %c = %s, %d = %s, %e = %s, %f = %s)
+      -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>) {
+    %u = vector.load %w[%c0, %k, %c0] : memref<2x?x16xf32>, vector<16xf32>
+    %v = vector.load %w[%c1, %k, %c0] : memref<2x?x16xf32>, vector<16xf32>
+    %z = vector.load %y[%k, %c0] : memref<256x?xf32>, vector<16xf32>
+    %a2 = math.fma %u, %z, %a : vector<16xf32>
+    %b2 = math.fma %v, %z, %b : vector<16xf32>
+    %c2 = math.fma %u, %z, %c : vector<16xf32>
+    %d2 = math.fma %v, %z, %d : vector<16xf32>
+    %e2 = math.fma %z, %z, %e : vector<16xf32>
+    %f2 = math.fma %z, %z, %f : vector<16xf32>
+    scf.yield %a2, %b2, %c2, %d2, %e2, %f2 : vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>
+  }
+  func.return %r#0 : vector<16xf32>
+}
+// CHECK:      func.func @dynamic(
+// CHECK:        vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x?x16xf32>
+// CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x?x16xf32>
+// CHECK-NEXT:   vector.load %y[%k, %c0] : memref<256x?xf32>

@@ -29,10 +29,13 @@ tir.func @caller("A" %A: memref<40x48xf32>, "B" %B: memref<48xf32>) {
   tir.call @scale_1(%A, %B) : memref<40x48xf32>, memref<48xf32>
 }
 // CHECK:       tir.func private @scale.merged("A" %A: !tir.handle<f32>, "B" %B: memref<48xf32>, "extent" %extent: i32) attrs {relay.kernel = true} {
-// CHECK-NEXT:    %A_1 = tir.decl_buffer "A" %A dims [%extent] : !tir.handle<f32> -> memref<?x48xf32>
-// CHECK-NEXT:    tir.for serial "i" %i : i32 in [0 +: %extent] {
+// CHECK-NEXT:    %[[MOST:.*]] = arith.constant 40 : i32
+// CHECK-NEXT:    %[[LIMITED:.*]] = arith.minsi %extent, %[[MOST]] : i32
+// CHECK-NEXT:    %[[EXTENT:.*]] = tir.let "extent_1" %[[LIMITED]] : i32
+// CHECK-NEXT:    %A_1 = tir.decl_buffer "A" %A dims [%[[EXTENT]]] : !tir.handle<f32> -> memref<?x48xf32>
+// CHECK-NEXT:    tir.for serial "i" %i : i32 in [0 +: %[[EXTENT]]] {
 // CHECK-NEXT:      tir.for vectorized "j" %j : i32 in [0 +: 48] {
-// CHECK-NEXT:        tir.block "A" (spatial "vi" %vi : i32 in [0 +: %extent] = %i, spatial "vj" %vj : i32 in [0 +: 48] = %j) {
+// CHECK-NEXT:        tir.block "A" (spatial "vi" %vi : i32 in [0 +: %[[EXTENT]]] = %i, spatial "vj" %vj : i32 in [0 +: 48] = %j) {
 // CHECK-NEXT:          tir.access reads %B[%vj] : memref<48xf32>
 // CHECK-NEXT:          tir.access writes %A_1[%vi, %vj] : memref<?x48xf32>
 // CHECK:       tir.func @scale("A" %A: memref<32x48xf32>, "B" %B: memref<48xf32>)

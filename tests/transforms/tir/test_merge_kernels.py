@@ -47,6 +47,22 @@ def test_convolutions_of_a_growing_number_of_channels_are_one_function(passes: s
     check_computes_the_same(module, after, target=target)
 
 
+@pytest.mark.parametrize("passes", ["tir-merge-kernels", f"{SCHEDULES},tir-merge-kernels"])
+@pytest.mark.parametrize("target", ["python", "llvm"])
+def test_convolutions_of_blocks_of_channels_are_one_function(passes: str, target: str) -> None:
+    """The extent is a number of blocks; the weights have 16 times as many channels."""
+    images = [relay.var(f"x{n}", shape=(1, blocks, 4, 5, 16)) for n, blocks in enumerate((2, 4, 6))]
+    weights = [relay.var(f"w{n}", shape=(1, 16 * blocks, 1, 1, 16)) for n, blocks in enumerate((2, 4, 6))]
+    convolutions = [
+        relay.nn.relu(relay.nn.contrib_conv2d_pack(x, w, 16, data_layout="NCHW16c", out_layout="NCHW16c"))
+        for x, w in zip(images, weights, strict=True)
+    ]
+    module = kernels(relay.module(relay.Function([*images, *weights], relay.Tuple(convolutions))))
+    ((_, func),) = merged(module, passes).items()
+    assert [parameter.data for parameter in func.param_names][-1] == "extent"
+    check_computes_the_same(module, apply_passes(module, passes), target=target)
+
+
 def test_a_graph_computes_the_same_with_merged_kernels() -> None:
     channels = (32, 64, 96)
     executor = GraphExecutor(build_graph(layers(*channels)))
@@ -91,6 +107,8 @@ def fill(name: str, n: int, m: int = 4, k: int = 5, c: int = 0) -> str:
     [
         pytest.param({"n": 8}, {"n": 24}, id="a small extent"),
         pytest.param({"n": 16, "m": 16}, {"n": 24, "m": 32}, id="two extents"),
+        pytest.param({"n": 8, "m": 12}, {"n": 12, "m": 18}, id="extents without a common factor"),
+        pytest.param({"n": 4, "m": 8}, {"n": 6, "m": 12}, id="small multiples"),
         pytest.param({"n": 16, "c": 16}, {"n": 24, "c": 24}, id="a constant besides"),
         pytest.param({"n": 16}, {"n": 16}, id="equal kernels"),
     ],
@@ -98,6 +116,16 @@ def fill(name: str, n: int, m: int = 4, k: int = 5, c: int = 0) -> str:
 def test_other_kernels_stay(first: dict[str, int], second: dict[str, int]) -> None:
     module = parse_tvmscript(fill("a", **first) + fill("b", **second))
     assert merged(module) == {}
+
+
+def test_an_extent_and_its_multiples_are_one_number() -> None:
+    module = parse_tvmscript(fill("a", 4, 16, 8) + fill("b", 6, 24, 12) + fill("c", 8, 32, 20))
+    assert list(merged(module)) == ["a.merged"]
+    after = apply_passes(module, "tir-merge-kernels")
+    calls = [each for each in after.functions if each != "c" and "merged" in str(after.functions[each])]
+    assert calls == ["a.merged", "a", "b"]
+    for target in ("python", "llvm"):
+        check_computes_the_same(module, after, target=target)
 
 
 def test_extents_that_are_equal_by_chance_are_told_apart_by_other_kernels() -> None:
@@ -226,7 +254,7 @@ def test_random_variants_compute_the_same(results: list[str], nested: bool, last
     check_computes_the_same(module, after, target="llvm")
 
 
-EXTENTS = st.sampled_from([3, 16, 17, 24, 32])
+EXTENTS = st.sampled_from([3, 8, 12, 16, 17, 24, 32])
 
 
 @given(extents=st.lists(st.tuples(EXTENTS, EXTENTS, EXTENTS), min_size=2, max_size=4), schedules=st.booleans())

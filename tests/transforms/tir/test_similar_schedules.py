@@ -31,6 +31,17 @@ def convolutions(*channels: int) -> Module:
     return lower_to_tir(lower_graph(relay.module(relay.Function([*images, *weights], relay.Tuple(results)))))
 
 
+def blocks(*channels: int) -> Module:
+    """The same with the channels in blocks of 16."""
+    images = [relay.var(f"x{n}", shape=(1, count // 16, 16, 16, 16)) for n, count in enumerate(channels)]
+    weights = [relay.var(f"w{n}", shape=(1, count, 1, 1, 16)) for n, count in enumerate(channels)]
+    results = [
+        relay.nn.contrib_conv2d_pack(x, w, 16, data_layout="NCHW16c", out_layout="NCHW16c")
+        for x, w in zip(images, weights, strict=True)
+    ]
+    return lower_to_tir(lower_graph(relay.module(relay.Function([*images, *weights], relay.Tuple(results)))))
+
+
 def rows(*extents: int) -> Module:
     return parse_tvmscript("".join(ROWS.format(n=n) for n in extents))
 
@@ -39,6 +50,8 @@ def rows(*extents: int) -> Module:
     ("make", "extents", "found"),
     [
         pytest.param(convolutions, (256, 288, 320, 352), 2, id="reductions"),
+        pytest.param(blocks, (256, 288, 320, 352), 2, id="blocks"),
+        pytest.param(blocks, (256, 272, 320), 0, id="blocks at another distance"),
         pytest.param(rows, (160, 32, 96, 64), 2, id="rows in any order"),
         pytest.param(rows, (32, 48, 64), 0, id="an extent with other divisors"),
         pytest.param(rows, (32, 64), 0, id="two kernels"),
