@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Se
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -19,7 +20,7 @@ from ...analysis.loop_accesses import are_apart, constant_extent, contiguous_ele
 from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import LOCAL, memory_of
 from ...core.comparisons import predicate_of
-from ...core.dtypes import element_byte_size
+from ...core.dtypes import dtype_of, element_byte_size
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.attributes import TIR_NOALIAS, is_true
@@ -51,6 +52,8 @@ from ...dialects.tir.tree import (
 from .preconditions import report_blocks
 
 _remarks = PassRemarks("tir-promote-tiles")
+MOST_CLAMPED = 2
+"""The most vectors of a row of sums that are computed in less time than the branch around them takes."""
 Known = Mapping[SSAValue, SSAValue]
 """The values that replace those of the original loops."""
 
@@ -63,14 +66,16 @@ class TirPromoteTilesPass(ModulePass):
     Comparisons limit the first iterations of the axes for which a sum is computed: their elements are not accessed in
     every iteration, so `tir-promote-elements` leaves them in memory. Here the sums of all iterations are in a local
     buffer during the serial loop. Comparisons of an unrolled axis, rows, become branches around the statements of a
-    row. Comparisons of other axes, with the lanes of a vectorized axis, remain around the loads that depend on these
-    axes alone, and around the stores after the loop: sums of lanes that they exclude are computed, and not stored.
+    row. Rows of one or two vectors, whose lanes no comparison limits, have no branches: those that are excluded compute
+    the sums of the last row within the limits again, and store them to the same elements. Comparisons of other axes,
+    with the lanes of a vectorized axis, remain around the loads that depend on these axes alone, and around the stores
+    after the loop: sums of lanes that they exclude are computed, and not stored.
 
     The serial loop contains one statement, a store. Its conditions are comparisons that hold up to an iteration of each
     axis, and that the serial loop does not change. No load of the loop may concern the memory of the stored buffer,
     except the elements themselves: other buffers are allocations, or the function has `tir.noalias`. Elements of an
-    allocation stay in it, unless comparisons of lanes mask their loads. A loop before that stores a number in the
-    elements stores it in the local buffer instead.
+    allocation whose rows have branches stay in it, unless comparisons of lanes mask their loads. A loop before that
+    stores a number in the elements stores it in the local buffer instead.
 
     max-bytes: the maximum size of the local buffer; the size of all registers of a processor.  masks: whether
     comparisons of lanes may remain around loads: whether the processor loads the lanes of a mask.
@@ -90,19 +95,18 @@ class TirPromoteTilesPass(ModulePass):
 
     After
         %C_1 = tir.alloc_buffer "C" : memref<4xf32, "local">
-        ... the elements of C to it, where the comparison permits
+        %last = ... the last iteration of i where the comparison holds
+        ... the elements of C to it, those of row %last for later rows
         tir.for serial "k" %k : i32 in [0 +: 8] {
           tir.for unrolled "i" %i : i32 in [0 +: 4] {
-            %0 = arith.cmpi slt, %i, %n : i32
-            tir.if %0 {
-              %c = tir.load %C_1[%i] : memref<4xf32, "local">
-              %a = tir.load %A[%i, %k] : memref<?x8xf32>
-              %sum = arith.addf %c, %a : f32
-              tir.store %sum, %C_1[%i] : memref<4xf32, "local">
-            }
+            %0 = arith.minsi %i, %last : i32
+            %c = tir.load %C_1[%i] : memref<4xf32, "local">
+            %a = tir.load %A[%0, %k] : memref<?x8xf32>
+            %sum = arith.addf %c, %a : f32
+            tir.store %sum, %C_1[%i] : memref<4xf32, "local">
           }
         }
-        ... the elements to C, where the comparison permits
+        ... the elements to C, those of later rows to row %last
 
     Must hold before: no tir.block (`tir-resolve-blocks`).
 
@@ -194,15 +198,21 @@ class _Tile:
                 return None
         if any(depends_on(limit, [axis.variable]) for limit in mask for axis in rows):
             return None
-        if not _is_safe(store.value, loop) or (not mask and is_allocation(memory_of(store.buffer))):
-            return None
         init = _init(loop, limits, store, place, axes, analyzer)
-        return _Tile(loop, nest, store, axes, place.lanes, rows, mask, init)
+        tile = _Tile(loop, nest, store, axes, place.lanes, rows, mask, init)
+        stays = not mask and is_allocation(memory_of(store.buffer)) and not tile.is_clamped
+        return None if stays or not _is_safe(store.value, loop) else tile
 
     @property
     def limits(self) -> list[SSAValue]:
         """All comparisons."""
         return [*(limit for limits in self.rows.values() for limit in limits), *self.mask]
+
+    @property
+    def is_clamped(self) -> bool:
+        """Whether rows that the comparisons exclude compute the sums of the last row within them."""
+        others = [axis for axis in self.axes if axis not in self.rows and axis.kind.data != "vectorized"]
+        return not self.mask and prod(map(constant_extent, others)) <= MOST_CLAMPED
 
     @property
     def size(self) -> int:
@@ -215,10 +225,9 @@ class _Tile:
     def promote(self) -> None:
         """Replaces the loop by one with the elements in a local buffer."""
         builder = TirBuilder(InsertPoint.before(self.loop), self.loop.location)
-        first: dict[SSAValue, SSAValue] = {}
-        for axis in self.axes if self.mask else ():
-            first[axis.variable] = builder.const(0, axis.variable.type)
-        conditions = self._mask(first, builder)
+        first = {axis.variable: builder.const(0, axis.variable.type) for axis in self.axes}
+        limits = self.limits if self.is_clamped else self.mask
+        conditions = [copy_out(limit, self.loop, builder, dict(first)) for limit in limits]
         extent = self.loop.mixed_bounds[1]
         if self.init is None and not isinstance(extent, int):
             conditions.append(builder.binary("gt", extent, 0))
@@ -233,6 +242,12 @@ class _Tile:
         name, type = self.store.buffer.name_hint or "sum", memref_type(self.store.buffer).element_type
         shape = [*map(constant_extent, self.axes), *([] if self.lanes is None else [self.lanes])]
         local = builder.insert(AllocBufferOp(name, type, shape, space=StringAttr(LOCAL))).buffer
+        clamped, branches = (self.rows, {}) if self.is_clamped else ({}, self.rows)
+        last = {axis.variable: self._last(axis, limits, builder) for axis, limits in clamped.items()}
+
+        def within(known: Known) -> dict[SSAValue, SSAValue]:
+            rows = {each: builder.binary("min", value, last[each]) for each, value in known.items() if each in last}
+            return {**known, **rows}
 
         def start(known: Known, indices: Sequence[SSAValue]) -> None:
             if self.init is not None:
@@ -240,11 +255,11 @@ class _Tile:
                 value = copy_out(number, init, builder, {})
             else:
                 load = partial(builder.load, self.store.buffer)
-                value = self._under_mask(known, type, builder, lambda: load(self._indices(known, builder)))
+                value = self._under_mask(known, type, builder, lambda: load(self._indices(within(known), builder)))
             builder.insert(StoreOp(value, local, indices))
 
         def add(known: Known, indices: Sequence[SSAValue]) -> None:
-            values, masked = dict(known), self._masked
+            values, masked = within(known), self._masked
             for op in self._reads():
                 result = op.results[0]
                 if isinstance(op, LoadOp) and op.buffer is self.store.buffer:
@@ -256,13 +271,14 @@ class _Tile:
 
         def save(known: Known, indices: Sequence[SSAValue]) -> None:
             with _under(self._mask(known, builder), builder):
-                builder.insert(StoreOp(builder.load(local, indices), self.store.buffer, self._indices(known, builder)))
+                element = self._indices(within(known), builder)
+                builder.insert(StoreOp(builder.load(local, indices), self.store.buffer, element))
 
-        self._emit_nest(self.axes, {}, (), builder, start, rows={} if self.init is not None else self.rows)
+        self._emit_nest(self.axes, {}, (), builder, start, rows={} if self.init is not None else branches)
         loop = builder.insert(self.loop.without_statements(*self.loop.mixed_bounds))
         with builder.at(loop.body.block):
-            self._emit_nest(self.nest, {self.loop.variable: loop.variable}, (), builder, add, rows=self.rows)
-        self._emit_nest(self.axes, {}, (), builder, save, rows=self.rows)
+            self._emit_nest(self.nest, {self.loop.variable: loop.variable}, (), builder, add, rows=branches)
+        self._emit_nest(self.axes, {}, (), builder, save, rows=branches)
 
     def _emit_nest(
         self,
@@ -291,6 +307,17 @@ class _Tile:
             with _under(limits, builder):
                 indices = [*indices, copy.variable] if loop in self.axes else indices
                 self._emit_nest(rest, known, indices, builder, emit, rows=rows)
+
+    def _last(self, axis: ForOp, limits: Sequence[SSAValue], builder: TirBuilder) -> SSAValue:
+        """Emits the last iteration of an axis for which its comparisons hold, if they hold for the first: the number of
+        later iterations for which they do."""
+        type = axis.variable.type
+        last = builder.const(0, type)
+        for n in range(1, constant_extent(axis)):
+            known = {axis.variable: builder.const(n, type)}
+            holds = builder.conjunction([copy_out(limit, self.loop, builder, dict(known)) for limit in limits])
+            last = builder.add(last, builder.cast(holds, dtype_of(type)))
+        return builder.let(f"last_{axis.loop_var.data}", last)
 
     @property
     def _masked(self) -> list[SSAValue]:

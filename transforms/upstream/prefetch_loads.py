@@ -128,4 +128,3 @@ def _is_large_parameter(buffer: SSAValue, most: int) -> bool:
     type, size = cast("MemRefType[Attribute]", buffer.type), known_bytes(buffer)
     is_parameter = isinstance(source.owner, Block) and isinstance(source.owner.parent_op(), func.FuncOp)
     return is_parameter and isinstance(type.layout, NoneAttr) and (size is None or size > most)
-
