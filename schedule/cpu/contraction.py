@@ -15,7 +15,7 @@ FARTHEST = 4
 """The maximum stride at which the elements of a vector may be read; such vectors are assembled from several loads."""
 LONG = 32
 """The least number of summands of a result for which the loops over columns are moved."""
-LEAST_TILES = 4
+LEAST_TILES = 3
 """The least number of tiles that use a copy of columns."""
 REUSED = 4
 """The least number of uses of an element of a factor for which the factor is transposed."""
