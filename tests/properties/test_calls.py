@@ -136,6 +136,7 @@ def fitting_array(data: st.DataObject, parameter: tuple[Any, ...]) -> np.ndarray
     )
 
 
+# The address of an array without elements, which the results depend on, is not exchanged.
 ARRAY_CHANGES: tuple[Callable[[np.ndarray[Any, Any]], Any], ...] = (
     lambda a: a.astype(np.float64 if a.dtype != np.float64 else np.float32),
     lambda a: a.astype(a.dtype.newbyteorder()) if a.dtype.isbuiltin == 1 else a,
@@ -149,12 +150,12 @@ ARRAY_CHANGES: tuple[Callable[[np.ndarray[Any, Any]], Any], ...] = (
     lambda a: a.view(SubArray),
     lambda a: np.ma.masked_array(a, False),
     lambda a: Exporter(a) if a.size and a.dtype.isbuiltin == 1 else a,
-    lambda a: ExchangeTensor(a) if a.dtype.isbuiltin == 1 else a,
-    lambda a: ExchangeTensor(read_only(a)) if a.dtype.isbuiltin == 1 else a,
-    lambda a: ExchangeTensor(a, device=2) if a.dtype.isbuiltin == 1 else a,
-    lambda a: ExchangeTensor(unaligned(a)) if a.dtype.isbuiltin == 1 else a,
-    lambda a: ExchangeTensor(a[..., ::2]) if a.ndim and a.dtype.isbuiltin == 1 else a,
-    lambda a: ExchangeTensor(a.astype(np.float64)),
+    lambda a: ExchangeTensor(a) if a.size and a.dtype.isbuiltin == 1 else a,
+    lambda a: ExchangeTensor(read_only(a)) if a.size and a.dtype.isbuiltin == 1 else a,
+    lambda a: ExchangeTensor(a, device=2) if a.size and a.dtype.isbuiltin == 1 else a,
+    lambda a: ExchangeTensor(unaligned(a)) if a.size and a.dtype.isbuiltin == 1 else a,
+    lambda a: ExchangeTensor(a[..., ::2]) if a.ndim and a.size and a.dtype.isbuiltin == 1 else a,
+    lambda a: ExchangeTensor(a.astype(np.float64)) if a.size else a,
     lambda a: a.tolist(),
     lambda _: None,
     lambda _: 3,
