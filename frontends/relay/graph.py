@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import ChainMap
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import count, takewhile
@@ -19,6 +20,7 @@ from ...dialects.tir.annotations import annotation_key, annotation_value
 from ...dialects.tir.base import string_array
 from ...expressions.errors import TeError
 from ...module import Module
+from ...operators.relax.packed_words import call_pure
 from ...operators.relay import (
     CallOp,
     FuncOp,
@@ -30,6 +32,8 @@ from ...operators.relay import (
     shape_of,
     tensor_type,
 )
+from ...transforms.pipelines import run_pipeline
+from ...transforms.relay.to_relax import ConvertRelayToRelaxPass
 from .adt import Constructor, DynamicCall, Match
 from .annotation import MARKS
 from .blocks import insert_operators, unknown_operands
@@ -51,6 +55,7 @@ from .expr import (
     TupleWrapper,
     Var,
 )
+from .host import HostOperator
 from .types import FuncType, TensorType, TupleType, Type, is_unknown
 
 Value: TypeAlias = "SSAValue | tuple[Value, ...]"
@@ -71,6 +76,16 @@ def module_of(functions: Mapping[str, Function]) -> Module:
     A tuple parameter or result becomes several parameters or results. OptionError for a variable that is not a
     parameter, and for a type that cannot be inferred.
     """
+    return _module(functions, is_program=False)
+
+
+def program_of(functions: Mapping[str, Function]) -> Module:
+    """A module of the `relax` dialect with `functions`, which may have calls of operators of the host; else as
+    `module_of`."""
+    return run_pipeline(_module(functions, is_program=True), [ConvertRelayToRelaxPass()])
+
+
+def _module(functions: Mapping[str, Function], is_program: bool) -> Module:
     constants: dict[str, npt.NDArray[Any]] = {}
     module = ModuleOp([])
     written: dict[str, _Function] = {}
@@ -79,7 +94,7 @@ def module_of(functions: Mapping[str, Function]) -> Module:
         if name not in functions:
             raise OptionError(f"function @{name} is called, there is {', '.join(functions)}")
         if name not in written:
-            written[name] = writer = _Function(name, functions[name], constants, write)
+            written[name] = writer = _Function(name, functions[name], constants, write, is_program)
             writer.write()
             module.body.block.add_op(writer.func)
         return written[name]
@@ -90,14 +105,17 @@ def module_of(functions: Mapping[str, Function]) -> Module:
 
 
 class _Function:
-    """The translation of one function."""
+    """The translation of one function. is_program: whether it may call operators of the host."""
 
-    def __init__(self, name: str, function: Function, constants: dict[str, npt.NDArray[Any]], others: Any):
+    def __init__(
+        self, name: str, function: Function, constants: dict[str, npt.NDArray[Any]], others: Any, is_program: bool
+    ):
         self.name = name
         self.function = function
         self.func = FuncOp(name, [])
         self.builder = RelayBuilder(self.func.body.block, constants)
         self.others = others
+        self.is_program = is_program
         self.values: ChainMap[Expr, Value] = ChainMap()
         self.params: dict[Var, Value | None] = dict.fromkeys(function.params)
         self.callees: dict[Var, Function] = {}
@@ -219,6 +237,8 @@ class _Function:
     def _call(self, expr: Call) -> Steps:
         if expr.op.name in MARKS:
             return (yield expr.args[0])
+        if isinstance(expr.op, HostOperator):
+            return (yield from self._host_call(expr, expr.op))
         values: list[Value | None] = []
         for arg in map(self._named, expr.args):
             is_open = isinstance(arg, Number) or self._is_unknown(arg)
@@ -228,6 +248,19 @@ class _Function:
         operands = [leaf for value in values if value is not None for leaf in flatten_value(value)]
         results = self._operators(expr, operands)
         return results[0] if len(results) == 1 else tuple(results)
+
+    def _host_call(self, expr: Call, op: HostOperator) -> Steps:
+        """The results of the packed function of an operator of the host."""
+        if not self.is_program:
+            raise UnsupportedError(f"function @{self.name}: {expr!r} is no operation of a graph")
+        values: list[SSAValue] = []
+        for arg in expr.args:
+            values += flatten_value((yield arg))
+        type = op.result_type([type_of_value(each) for each in values], expr.attrs)
+        types = type.fields if isinstance(type, TupleType) else (type,)
+        shapes = [(each.dtype, each.shape) for each in types if isinstance(each, TensorType)]
+        results = call_pure(self.builder, op.function, [json.dumps(op.all_attributes(expr.attrs)), *values], shapes)
+        return tuple(results) if isinstance(type, TupleType) else results[0]
 
     def _operators(self, expr: Call, operands: Sequence[SSAValue]) -> Sequence[SSAValue]:
         """The results of an operator call; errors carry its source location."""

@@ -30,6 +30,7 @@ from .expr import (
     flat_operands,
 )
 from .graph import module_of
+from .host import HostOperator
 from .types import (
     Any_,
     FuncType,
@@ -271,6 +272,9 @@ class _Inference:
                 raise OptionError(f"{expr!r}: value {expr.index} of {len(fields)}")
             return fields[expr.index]
         operands = [each for each in expr.children if not isinstance(each, Number)]
+        if isinstance(expr, Call) and isinstance(expr.op, HostOperator):
+            known = [self.resolve(self.types[_plain(each)]) for each in expr.args]
+            return None if any(map(incomplete_parts, known)) else expr.op.result_type(known, expr.attrs)
         types = {each: self.resolve(self.types[_plain(each)]) for each in operands}
         unknown = [each for each, type in types.items() if incomplete_parts(type)]
         if unknown and not (is_final and all(isinstance(types[each], IncompleteType) for each in unknown)):

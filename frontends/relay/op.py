@@ -4,18 +4,20 @@ Relay, as of v0.16, differs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...core.errors import UnsupportedError
 from ...expressions.errors import TeError
-from ...operators import Operator, operator_of
+from ...operators import OPERATORS, Operator, operator_of
 from ...operators.axes import Axes
 from ...operators.coordinates import diagonal_attributes
 from ...operators.layouts import Layout
 from . import image, nn, random, vision
 from .expr import Constant, Expr, Tuple, TupleWrapper, as_expr, call, flat_operands
+from .host import HOST_OPERATORS, host_call, host_operator, require_ranks
 from .operators import call_operator, constant_number, constant_numbers, operator_function, relay_function
+from .types import Any_, TensorType, TupleType, Type
 
 __all__ = [
     "abs",
@@ -29,6 +31,7 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "argwhere",
     "asin",
     "asinh",
     "atan",
@@ -149,6 +152,7 @@ __all__ = [
     "transpose",
     "trilu",
     "trunc",
+    "unique",
     "unravel_index",
     "variance",
     "vision",
@@ -269,7 +273,8 @@ zeros_like = operator_function("zeros_like")
 
 def get(op_name: str) -> Operator:
     """The operator called `op_name`. UnknownOperatorError if no operator has the name."""
-    return operator_of(op_name)
+    is_of_host = op_name in HOST_OPERATORS and op_name not in OPERATORS
+    return HOST_OPERATORS[op_name] if is_of_host else operator_of(op_name)
 
 
 # Numbers
@@ -446,6 +451,37 @@ def topk(
     """The k greatest elements along an axis in descending order, and their indices; the k least with `is_ascend`."""
     attributes = {"k": constant_number(k, "topk"), "axis": axis, "ret_type": ret_type, "dtype": dtype}
     return call_operator("topk", data, is_ascend=bool(is_ascend), **attributes)
+
+
+# Operators of the host
+
+
+@host_operator("argwhere", "condition", {})
+def _places_type(types: Sequence[TensorType], attributes: Mapping[str, Any]) -> Type:
+    return TensorType([Any_(), len(types[0].shape)], "int32")
+
+
+@relay_function("argwhere")
+def argwhere(condition: Expr) -> Expr:
+    """The indices of the elements that are not zero, a row for each."""
+    return host_call("argwhere", [condition])
+
+
+@host_operator("unique", "data", {"sorted": True, "return_counts": False})
+def _distinct_type(types: Sequence[TensorType], attributes: Mapping[str, Any]) -> Type:
+    require_ranks("unique", types, 1)
+    data = types[0]
+    places = TensorType(data.shape, "int32")
+    counts = [places] if attributes["return_counts"] else []
+    return TupleType([TensorType(data.shape, data.dtype), places, places, TensorType([1], "int32"), *counts])
+
+
+@relay_function("unique")
+def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> TupleWrapper:
+    """The distinct elements; for each its first index; for each element of `data` the index of its equal; the number of
+    distinct elements, after which the other results are 0. return_counts: whether the numbers of equals follow."""
+    call = host_call("unique", [data], sorted=bool(is_sorted), return_counts=bool(return_counts))
+    return TupleWrapper(call, 5 if return_counts else 4)
 
 
 # Reductions and sums

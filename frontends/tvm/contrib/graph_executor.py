@@ -31,7 +31,7 @@ class GraphModule:
     """
 
     def __init__(self, executor: GraphExecutor | Callable[..., Any]):
-        source = executor if isinstance(executor, GraphExecutor | GraphModule) else executor()
+        source: Any = executor() if callable(executor) else executor
         self._executor: GraphExecutor = source._executor if isinstance(source, GraphModule) else source
         self._linked: dict[str, NDArray] = {}
 

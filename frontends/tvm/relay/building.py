@@ -30,15 +30,7 @@ from ..target.target import target_of
 from ..transform import PassContext
 from .executors import Executor, Runtime
 from .inlining import inline_functions, names_with
-
-
-def device_among(devices: Sequence[Device], kind: str) -> Device | None:
-    """The device of a graph that is compiled for a kind of devices: the only one, or the only one of the kind among
-    several; None for none. ArgumentError for others."""
-    own = [each for each in devices if each.kind == kind] if len(devices) > 1 else devices
-    if len(own) > 1 or (devices and not own):
-        raise ArgumentError(f"devices {', '.join(map(str, devices))}, expected one: a graph runs on one device")
-    return own[0] if own else None
+from .machines import CompiledLibrary, ProgramFactoryModule, device_among, library_of
 
 
 class GraphExecutorFactoryModule:
@@ -163,8 +155,9 @@ def build(
     mod_name: str = "default",
     executor: Executor | None = None,
     runtime: Runtime | None = None,
-) -> GraphExecutorFactoryModule:
-    """Compiles the function `main` of a graph, which was `func` until v0.5 and `mod` until v0.7.
+) -> Any:
+    """Compiles the function `main` of a graph, which was `func` until v0.5 and `mod` until v0.7: a
+    `GraphExecutorFactoryModule`. A program with sizes that only data determines is a `ProgramFactoryModule`.
 
     params: the arrays of constant parameters, by name; those that `relay.quantize` has replaced by constants are
     ignored.
@@ -175,9 +168,13 @@ def build(
     Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt" with another target
     than `c`, whose source needs none.
     """
-    graph = bind_graph(ir_mod, params)
     level = PassContext.current().opt_level
     chosen = target_of(_target_of_one_device(target))
+    program = IRModule.from_expr(ir_mod) if isinstance(ir_mod, Function) else ir_mod
+    library = library_of(program, params or {}, chosen, level)
+    if isinstance(library, CompiledLibrary):
+        return ProgramFactoryModule(library)
+    graph = bind_graph(ir_mod, params)
     if runtime is not None and runtime.name == "crt" and chosen.kind.name != "c":
         raise UnsupportedError("runtime 'crt', expected 'cpp', or the target 'c': programs run on this machine")
     executable = build_graph(graph, target=chosen.compiled, opt_level=level)

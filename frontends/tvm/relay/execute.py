@@ -16,8 +16,9 @@ from ..containers import ADT, leaves_of
 from ..contrib.graph_executor import GraphModule
 from ..ir.module import IRModule
 from ..nd import Device, array
+from ..transform import PassContext
 from .building import build
-from .interpreter import Interpreter, functions_of
+from .machines import InterpretedLibrary, library_of
 
 KINDS = ("graph", "vm", "debug", "aot")
 INTERPRETING = ("vm", "debug")
@@ -73,10 +74,7 @@ class Executor:
         free = [each for each in free_vars(root) if each.name_hint not in bound]
         if free:
             raise ArgumentError(f"variables {', '.join(map(repr, free))} have no value")
-        mod = self._with_main(Function(free_vars(root), root))
-        if mod.has_operations:
-            return self._function(mod, bound)()
-        return self._interpreted(mod, bound)()
+        return self._function(self._with_main(Function(free_vars(root), root)), bound)()
 
     def _with_main(self, main: Function) -> IRModule:
         """A module with a function as its `main`, beside the functions of the module of the executor."""
@@ -84,15 +82,12 @@ class Executor:
         graphs = {name: each for name, each in others if isinstance(each, Function)}
         return IRModule({**graphs, "main": main})
 
-    def _interpreted(self, mod: IRModule, params: Mapping[str, Any]) -> Callable[..., Any]:
-        """The function `main` of a program without operations."""
-        if self._kind not in INTERPRETING:
-            raise OptionError(f"executor {self._kind!r} of a program that is no graph, expected 'vm' or 'debug'")
-        return Interpreter(functions_of(mod, params), self._target, self._device).function("main")
-
     def _function(self, mod: Module, params: Mapping[str, Any]) -> Callable[..., Any]:
-        if isinstance(mod, IRModule) and not mod.has_operations:
-            return self._interpreted(mod, params)
+        library = library_of(mod, params, self._target, PassContext.current().opt_level)
+        if isinstance(library, InterpretedLibrary) and self._kind not in INTERPRETING:
+            raise OptionError(f"executor {self._kind!r} of a program that is no graph, expected 'vm' or 'debug'")
+        if library is not None:
+            return library.on_device(self._device)("main")
         executor = GraphExecutor(build(mod, self._target, params=params).executable, self._device)
         module = GraphModule(executor)
         names = [spec.name for spec in executor.executable.inputs]

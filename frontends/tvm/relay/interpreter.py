@@ -4,6 +4,7 @@ sizes that are known at run time only. Each call of an operator is compiled for 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ....backends.graph import Executable, GraphExecutor, build_graph
+from ....backends.runtime.packed import get_global_func
 from ....core.errors import ArgumentError, OptionError
 from ....operators import Operator
 from ...relay.adt import (
@@ -43,17 +45,16 @@ from ...relay.expr import (
     TupleWrapper,
     Var,
     as_expr,
-    const,
     flat_operands,
 )
-from ...relay.functor import bind, post_order
+from ...relay.functor import post_order
 from ...relay.graph import module_of
-from ...relay.text import print_module
+from ...relay.host import HostOperator
 from ...relay.types import TensorType, TupleType, is_unknown
 from ..containers import ADT
-from ..ir.module import IRModule
 from ..nd import Device, NDArray, array
 from ..target.target import target_of
+from . import host_functions as host_functions
 
 Value: TypeAlias = "NDArray | ADT | RefValue | Closure | Constructor | Operator"
 """A tensor, a tuple, a value of a data type of users, a reference, or a function."""
@@ -282,7 +283,14 @@ class Interpreter:
         values: list[Any] = []
         for each in expr.args:
             values.append(None if isinstance(each, Number) else (yield each, scope))
+        if isinstance(expr.op, HostOperator):
+            return self._on_host(expr.op, expr.attrs, values)
         return values[0] if expr.op.name in MARKS else self._operator(expr, values)
+
+    def _on_host(self, op: HostOperator, attributes: Mapping[str, Any], values: Sequence[Any]) -> Any:
+        """The result of an operator of the host."""
+        result = get_global_func(op.function)(json.dumps(op.all_attributes(attributes)), *values)
+        return ADT(result) if isinstance(result, tuple) else result
 
     def _operator(self, expr: Call, values: Sequence[Any]) -> Any:
         """The result of an operator. values: those of the operands, None for a number, whose type others determine."""
@@ -365,27 +373,6 @@ class Interpreter:
         return ADT()
 
 
-class ProgramLibrary:
-    """A program for the interpreter, in place of a compiled graph. target: of the calls of operators."""
-
-    def __init__(self, functions: Mapping[str, Function], target: Any):
-        self.functions = functions
-        self.target = target
-
-    def get_graph_json(self) -> str:
-        """The text of the program, which identifies it."""
-        return print_module(self.functions)
-
-
-def functions_of(mod: IRModule, params: Mapping[str, Any]) -> dict[str, Function]:
-    """The functions of a program, with arrays in place of parameters of `main`."""
-    functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
-    named = {each.name_hint: each for each in functions["main"].params}
-    binds = {named[name]: const(value) for name, value in params.items() if name in named}
-    functions["main"] = bind(functions["main"], binds)
-    return functions
-
-
 @dataclass(frozen=True)
 class _Kernel:
     """A call of an operator on parameters of known types, compared by its text."""
@@ -451,4 +438,4 @@ def _dtype_of(value: float) -> str:
     return "bool" if isinstance(value, bool) else "float32" if isinstance(value, float) else "int32"
 
 
-__all__ = ["Closure", "ConstructorValue", "Interpreter", "ProgramLibrary", "RefValue", "functions_of"]
+__all__ = ["Closure", "ConstructorValue", "Interpreter", "RefValue"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....core.errors import OptionError
-from ....operators import OPERATORS, Operator, operator_of
+from ....operators import OPERATORS, Operator
 from ...relay import gradients
 from ...relay import op as operators
 from ...relay.annotation import MARKS
@@ -43,7 +43,7 @@ def __getattr__(name: str) -> Any:
 
 def get(op_name: str) -> Operator:
     """The operator of a name. UnknownOperatorError for another name."""
-    return MARKS[op_name] if op_name in MARKS else operator_of(op_name)
+    return MARKS[op_name] if op_name in MARKS else operators.get(op_name)
 
 
 def register_alter_op_layout(op_name: str, alter_layout: Rule | None = None, level: int = 10) -> Any:

@@ -9,8 +9,9 @@ from ....module import Module
 from ...relay import Expr, Function
 from ..absent import report_absent
 from ..ir.module import IRModule
+from ..transform import PassContext
 from .building import build, optimize
-from .interpreter import ProgramLibrary, functions_of
+from .machines import library_of
 
 __getattr__ = report_absent("tvm.relay.vm")
 
@@ -18,14 +19,15 @@ __getattr__ = report_absent("tvm.relay.vm")
 def compile(
     mod: Module | Expr, target: Any = None, target_host: Any = None, params: Mapping[str, Any] | None = None
 ) -> Any:
-    """The `tvm.runtime.vm.Executable` of a graph, with the arguments and the errors of `relay.build`; that of a program
-    without operations is interpreted."""
+    """The `tvm.runtime.vm.Executable` of a graph, with the arguments and the errors of `relay.build`. A program with
+    recursion, functions as values or data types of users is interpreted."""
     # lazy: tvm.runtime imports this package
     from ..runtime.vm import Executable
 
     program = IRModule({"main": mod}) if isinstance(mod, Expr) else mod
-    if isinstance(program, IRModule) and not program.has_operations:
-        return Executable(ProgramLibrary(functions_of(program, params or {}), "llvm" if target is None else target))
+    library = library_of(program, params or {}, target, PassContext.current().opt_level)
+    if library is not None:
+        return Executable(library)
     return Executable(build(program, target, target_host, params))
 
 

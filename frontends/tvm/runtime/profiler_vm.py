@@ -23,11 +23,11 @@ class VirtualMachineProfiler(VirtualMachine):
 
     def profile(self, *args: Any, func_name: str = "main", collectors: Any = None, **kwargs: Any) -> Report:
         """Runs a function and measures each kernel: the median of 10 runs. OptionError for collectors of counters,
-        UnsupportedError for an interpreted program."""
+        UnsupportedError for a program."""
         if collectors:
             raise OptionError(f"collectors: {collectors!r}, expected none")
-        if self._interpreter is not None:
-            raise UnsupportedError("profile of an interpreted program is not supported yet")
+        if self._functions is not None:
+            raise UnsupportedError("profile of a program is not supported yet")
         return GraphModuleDebug(self._module).profile(None, **self._by_name(func_name, args, kwargs))
 
 

@@ -7,19 +7,20 @@ from typing import Any
 
 from ....backends.devices.timing import BenchmarkResult, Repetition, host_clock
 from ....backends.graph import GraphExecutor
+from ....backends.relax import VMExecutable
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ..absent import report_absent
 from ..containers import ADT, leaves_of
 from ..contrib.graph_executor import GraphModule
 from ..nd import Device, NDArray
-from ..relay.building import GraphExecutorFactoryModule, device_among
-from ..relay.interpreter import Interpreter, ProgramLibrary
+from ..relay.building import GraphExecutorFactoryModule
+from ..relay.machines import CompiledLibrary, ProgramLibrary, device_among
 
 __getattr__ = report_absent("tvm.runtime.vm")
 
 
 class Executable:
-    """A compiled graph with the function `main`, or a program for the interpreter, for a `VirtualMachine`.
+    """A compiled graph with the function `main`, or a program, for a `VirtualMachine`.
 
     lib, mod: the graph with its native code, which `export_library` saves. TVM executes byte code; here the graph calls
     its kernels as `relay.build` plans them.
@@ -35,15 +36,17 @@ class Executable:
     @property
     def bytecode(self) -> str:
         """The calls in their order, one a line, in place of TVM's instructions: `relu(x) -> y`."""
+        if isinstance(self.lib, CompiledLibrary):
+            return self.lib.get_graph_json()
         if isinstance(self.lib, ProgramLibrary):
-            return "\n".join(f"{name}: interpreted" for name in self.lib.functions)
+            return "\n".join(f"{name}: interpreted" for name in self.lib.names)
         return "\n".join(str(call) for call in self.lib.executable.calls)
 
     @property
     def stats(self) -> str:
         """The number of functions and of constants, and the calls."""
         if isinstance(self.lib, ProgramLibrary):
-            return f"{len(self.lib.functions)} interpreted functions"
+            return f"{len(self.lib.names)} functions of a program"
         constants = len(self.lib.executable.constants)
         return f"function main, {constants} constants, calls:\n{self.bytecode}"
 
@@ -52,18 +55,19 @@ class Executable:
         return bytearray(self.lib.get_graph_json(), "utf-8"), self.lib
 
     @staticmethod
-    def load_exec(bytecode: bytes | bytearray, lib: GraphExecutorFactoryModule | ProgramLibrary) -> Executable:
-        """The executable of what `save` returned. OptionError if the library belongs to another graph."""
+    def load_exec(bytecode: bytes | bytearray, lib: Any) -> Executable:
+        """The executable of what `save` returned. lib: the library, or what `tvm.runtime.load_module` loads of it.
+        OptionError if the library belongs to another graph."""
+        if isinstance(getattr(lib, "executable", None), VMExecutable):
+            lib = CompiledLibrary(lib.executable)
         if bytes(bytecode).decode("utf-8", "replace") != lib.get_graph_json():
             raise OptionError("the library belongs to another graph")
         return Executable(lib)
 
     def get_function_params(self, func_name: str) -> list[str]:
-        """The names of the parameters of a function: `main`, or any of an interpreted program."""
+        """The names of the parameters of a function: `main`, or any of a program."""
         if isinstance(self.lib, ProgramLibrary):
-            if func_name not in self.lib.functions:
-                raise ArgumentError(f"function {func_name!r}, expected one of {', '.join(self.lib.functions)}")
-            return [each.name_hint for each in self.lib.functions[func_name].params]
+            return [each.name for each in self.lib.parameters_of(func_name)]
         if func_name != "main":
             raise ArgumentError(f"function {func_name!r}, expected 'main'")
         return [spec.name for spec in self.lib.executable.inputs]
@@ -85,13 +89,13 @@ class VirtualMachine:
         self._executable = exe if isinstance(exe, Executable) else Executable(exe)
         lib = self._executable.lib
         devices = [device] if isinstance(device, Device) else list(device or [])
-        kind = lib.executable.program.device_kind if isinstance(lib, GraphExecutorFactoryModule) else "cpu"
+        kind = lib.device_kind if isinstance(lib, ProgramLibrary) else lib.executable.program.device_kind
         chosen = device_among(devices, kind)
-        self._interpreter = None
+        self._functions = None
         self._arguments: dict[str, dict[str, Any]] = {}
         self._outputs: list[NDArray] = []
         if isinstance(lib, ProgramLibrary):
-            self._interpreter = Interpreter(lib.functions, lib.target, chosen)
+            self._functions = lib.on_device(chosen)
         else:
             self._module = GraphModule(GraphExecutor(lib.executable, chosen))
 
@@ -100,7 +104,7 @@ class VirtualMachine:
         unknown name, and an array of another type.
         """
         values = self._by_name(func_name, args, kwargs)
-        if self._interpreter is None:
+        if self._functions is None:
             self._module.set_input(None, None, **values)
         else:
             self._arguments.setdefault(func_name, {}).update(values)
@@ -119,7 +123,7 @@ class VirtualMachine:
 
     def _by_name(self, func_name: str, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
         parameters = self._executable.get_function_params(func_name)
-        args = args if self._interpreter is not None else list(leaves_of(args))
+        args = args if self._functions is not None else list(leaves_of(args))
         free = [name for name in parameters if name not in named]
         if len(args) > len(free):
             raise ArgumentError(
@@ -130,10 +134,10 @@ class VirtualMachine:
     def invoke(self, func_name: str, *args: Any, **kwargs: Any) -> Any:
         """The result of a function for these arguments, or for those of `set_input`."""
         values = self._by_name(func_name, args, kwargs)
-        if self._interpreter is not None:
+        if self._functions is not None:
             values = {**self._arguments.get(func_name, {}), **values}
             parameters = self._executable.get_function_params(func_name)
-            result = self._interpreter.function(func_name)(*(values[name] for name in parameters if name in values))
+            result = self._functions(func_name)(*(values[name] for name in parameters if name in values))
             self._outputs = list(leaves_of([result]))
             return result
         self._module.run(**values)
@@ -186,7 +190,7 @@ class VirtualMachine:
 
         def evaluate(*args: Any) -> BenchmarkResult:
             name, *values = [*names, *args]
-            clock = host_clock if self._interpreter is not None else self._module.clock
+            clock = host_clock if self._functions is not None else self._module.clock
             return repetition.measure(lambda: self.invoke(name, *values), clock)
 
         return evaluate
@@ -197,8 +201,8 @@ class VirtualMachine:
         cooldown_interval_ms: float = 0, repeats_to_cooldown: int = 1, **kwargs: Any,
     ) -> BenchmarkResult:  # fmt: skip
         """The run time of a function for these arguments, as `GraphModule.benchmark` measures it. device: ignored."""
-        if self._interpreter is not None:
-            raise UnsupportedError("benchmark of an interpreted program is not supported yet")
+        if self._functions is not None:
+            raise UnsupportedError("benchmark of a program is not supported yet")
         return self._module.benchmark(
             device, "run", repeat, number, min_repeat_ms, limit_zero_time_iterations, end_to_end, cooldown_interval_ms,
             repeats_to_cooldown, **self._by_name(func_name, args, kwargs),

@@ -114,6 +114,11 @@ def roi_pool_nchw_python(a_np: Array, rois_np: Array, pooled_size: Any, spatial_
     return _reference("vision.roi_pool", a_np, rois_np, pooled_size=pooled_size, spatial_scale=spatial_scale)
 
 
+def reorg_python(a_np: Array, stride: int) -> Array:
+    """`vision.yolo_reorg`."""
+    return _reference("vision.yolo_reorg", a_np, stride=stride)
+
+
 def _deformed(data_layout: str, kernel_layout: str) -> Callable[..., Array]:
     def reference(
         a_np: Array, offset_np: Array, w_np: Array, stride: Any, padding: Any, dilation: Any, deformable_groups: int,
