@@ -18,7 +18,7 @@ from xdsl.traits import IsTerminator, is_side_effect_free
 
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
-from ...dialects.attributes import NOINLINE
+from ...dialects.attributes import DISJOINT, NOINLINE
 from .allocations import is_in_registers, root_of, users_of
 from .outlining import OutlinedBody, new_function_name
 
@@ -170,12 +170,12 @@ class _Outliner:
         return True
 
     def _outline(self, part: list[Operation]) -> None:
-        """Replaces ops by the call of a new function. Stack buffers that later ops use stay before the call; so do ops
-        without effects that later ops use, which are copied."""
+        """Replaces ops by the call of a new function. Stack buffers and disjoint parts of memory that later ops use
+        stay before the call; so do ops without effects that later ops use, which are copied."""
         used = _used_later(part)
         if not all(isinstance(op, memref.AllocaOp) or _is_copyable(op) for op in used):
             return
-        copies = [op for op in used if not isinstance(op, memref.AllocaOp)]
+        copies = [op for op in used if not isinstance(op, memref.AllocaOp) and DISJOINT not in op.attributes]
         staying = set(used)
         moved = [op for op in part if op not in staying]
         body = OutlinedBody([*copies, *moved])

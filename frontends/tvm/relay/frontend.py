@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from ....core.errors import ArgumentError
-from ...relay import TensorType, Var, var
+from ...relay import Expr, Function, TensorType, Var, var
+from ...relay.analysis import free_vars
+from ...relay.inference import infer_types
 from ...relay.types import Any_
 from ..absent import refuse_options, report_absent
 from ..ir.module import IRModule
@@ -146,6 +148,22 @@ def get_info(info_proto: Any) -> tuple[str, list[Any], str, list[Any]]:
     shape = [size if isinstance(size, int) else Any_() for size in sizes]
     dtype = str(np.dtype(importer.helper.tensor_dtype_to_np_dtype(type.elem_type)))
     return info_proto.name, shape, dtype, sizes
+
+
+def infer_type(node: Expr, mod: IRModule | None = None) -> Any:
+    """An expression, or a function, with the types of its parts. mod: a module with functions that it calls."""
+    infer_types({**_functions_of(mod), "main": node if isinstance(node, Function) else Function(free_vars(node), node)})
+    return node
+
+
+def infer_shape(inputs: Expr, mod: IRModule | None = None) -> Any:
+    """The shape of an expression, or the type of one that is no tensor."""
+    type = infer_type(inputs, mod).checked_type
+    return tuple(type.shape) if isinstance(type, TensorType) else type
+
+
+def _functions_of(mod: IRModule | None) -> dict[str, Function]:
+    return {} if mod is None else {name: each for name, each in mod.items() if isinstance(each, Function)}
 
 
 def new_var(

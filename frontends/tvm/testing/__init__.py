@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -125,6 +126,15 @@ def device_test(dev: Device, dtype: int, did: int) -> Device:
     if (dev.device_type, dev.device_id) != (dtype, did):
         raise AssertionError(f"device {dev} of type {dev.device_type}, expected type {dtype} and index {did}")
     return dev
+
+
+@contextmanager
+def enable_span_filling() -> Generator[None]:
+    """A context in which TVM's front ends record places in models. Those of this package record none."""
+    yield
+
+
+disable_span_filling = enable_span_filling
 
 
 def install_request_hook(depth: int) -> None:

@@ -134,3 +134,34 @@ func.func @registers(%A: memref<8xf32>, %n: index) {
 // CHECK-NEXT:      scf.for
 // CHECK:           scf.for
 // CHECK-NOT:   func.call
+
+// A disjoint part of memory that later statements use stays before the call, and becomes a parameter; its view is copied.
+func.func @g(%A: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %workspace = memref.alloc() : memref<64xi8>
+  %part = memref.view %workspace[%c0][] {stepwell.disjoint} : memref<64xi8> to memref<32xi8>
+  %T = memref.view %part[%c0][] : memref<32xi8> to memref<8xf32>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = memref.load %A[%i] : memref<8xf32>
+    memref.store %x, %T[%i] : memref<8xf32>
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = memref.load %T[%i] : memref<8xf32>
+    memref.store %x, %T[%c0] : memref<8xf32>
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    %x = memref.load %T[%i] : memref<8xf32>
+    memref.store %x, %A[%i] : memref<8xf32>
+  }
+  memref.dealloc %workspace : memref<64xi8>
+  func.return
+}
+// CHECK:       func.func @g(%A: memref<8xf32>) {
+// CHECK:         %part = memref.view %workspace[%c0][] {stepwell.disjoint} : memref<64xi8> to memref<32xi8>
+// CHECK:         func.call @g.loops(%part, %A) : (memref<32xi8>, memref<8xf32>) -> ()
+// CHECK-NEXT:    func.call @g.loops1(%T, %A) : (memref<8xf32>, memref<8xf32>) -> ()
+// CHECK:       func.func private @g.loops(%part: memref<32xi8>
+// CHECK-NOT:     stepwell.disjoint
+// CHECK:         memref.view %part[%c0][] : memref<32xi8> to memref<8xf32>
