@@ -172,6 +172,11 @@ class Var(Expr):
         """The identity of the variable: the variable object."""
         return self
 
+    @property
+    def type_annotation(self) -> StructInfo:
+        """The type, under the name of variables of Relay."""
+        return self._struct_info
+
     def emit(self, writer: Writer) -> SSAValue:
         return writer.value_of(self)
 

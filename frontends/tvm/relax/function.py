@@ -84,9 +84,13 @@ class Function(FunctionModule):
         return func
 
     @cached_property
-    def _nodes(self) -> tuple[list[Var], SeqExpr]:
+    def _signature(self) -> tuple[Reader, list[Var]]:
         reader = Reader(self.constants)
-        return reader.params(self.func), reader.sequence(self.func.body.block)
+        return reader, reader.params(self.func)
+
+    @cached_property
+    def _body(self) -> SeqExpr:
+        return self._signature[0].sequence(self.func.body.block)
 
     @property
     def callees(self) -> dict[str, Module]:
@@ -104,12 +108,12 @@ class Function(FunctionModule):
     @property
     def params(self) -> list[Var]:
         """The parameters."""
-        return self._nodes[0]
+        return self._signature[1]
 
     @property
     def body(self) -> SeqExpr:
         """The bindings and the result."""
-        return self._nodes[1]
+        return self._body
 
     @property
     def ret_struct_info(self) -> StructInfo:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ....core.errors import ArgumentError
+from ....core.errors import ArgumentError, OptionError
 from ...relay import Expr, Function, TensorType, Var, var
 from ...relay.analysis import free_vars
 from ...relay.inference import infer_types
@@ -22,6 +22,7 @@ from ..nd import HostArray, NDArray
 from .converters import from_keras as from_keras
 from .converters import from_tensorflow as from_tensorflow
 from .converters import from_tflite as from_tflite
+from .onnx_models import valid_model
 
 __getattr__ = report_absent("tvm.relay.frontend")
 
@@ -39,18 +40,17 @@ def from_onnx(
 
     model: a model of the package `onnx`, or a path.  shape: shapes of inputs by name, for sizes that the model leaves
     dynamic; those of other names are ignored with a warning.  opset: that of a model that states none, by default 1.
-    dtype: ignored in favor of the model's.
+    dtype: ignored in favor of the model's.  convert_config: `use_nt_batch_matmul`, which has no effect.
 
     Needs the extra `onnx`. OnnxError for an invalid model, OnnxUnsupportedError for a model that uses unsupported
-    features. UnsupportedError for a `convert_config` or an `export_node_renamed_model_path`.
+    features. OptionError for another `convert_config`, UnsupportedError for an `export_node_renamed_model_path`.
     """
-    refuse_options(
-        "from_onnx",
-        convert_config=convert_config,
-        export_node_renamed_model_path=export_node_renamed_model_path,
-    )
+    refuse_options("from_onnx", export_node_renamed_model_path=export_node_renamed_model_path)
+    unknown = [key for key in convert_config or {} if key != "use_nt_batch_matmul"]
+    if unknown:
+        raise OptionError(f"from_onnx: convert_config {', '.join(unknown)}, expected use_nt_batch_matmul")
     importer: Any = import_module("...onnx", __package__)
-    mod = importer.from_onnx(_with_opset(model, opset or 1), shapes=shapes_of_inputs(model, shape))
+    mod = importer.from_onnx(valid_model(model, opset or 1), shapes=shapes_of_inputs(model, shape))
     return IRModule(mod.op, mod.constants), {}
 
 
@@ -64,18 +64,12 @@ def shapes_of_inputs(model: Any, shapes: Mapping[str, Sequence[Any]] | None) -> 
     unknown = [name for name in shapes if name not in names]
     if unknown:
         warnings.warn(f"shapes of {', '.join(unknown)} are ignored: the inputs are {', '.join(names)}", stacklevel=3)
-    return {name: shape for name, shape in shapes.items() if name in names}
+    return {name: [_size(each) for each in shape] for name, shape in shapes.items() if name in names}
 
 
-def _with_opset(model: Any, opset: int) -> Any:
-    """The model; with an opset if it is a message of ONNX that states none for the domain of ONNX."""
-    imports = getattr(model, "opset_import", None)
-    if imports is None or any(each.domain in ("", "ai.onnx") for each in imports):
-        return model
-    copy = type(model)()
-    copy.CopyFrom(model)
-    copy.opset_import.add().version = opset
-    return copy
+def _size(size: Any) -> Any:
+    """A size, a name for an unknown one."""
+    return size.name if isinstance(size, Any_) else size
 
 
 def from_pytorch(
