@@ -46,7 +46,8 @@ def exported_program(
 ) -> Any:
     """The `ExportedProgram` of a module for example inputs, by `torch.export.export`.
 
-    model: a module in evaluation mode, TorchScript's included, or a program, which is returned. Raises ArgumentError
+    model: a module in evaluation mode, TorchScript's included, a function of TorchScript, or a program, which is
+    returned. Raises ArgumentError
     for another model, for a module in training mode, for missing inputs and for inputs beside a program; the errors of
     `torch.export.export`.
     """
@@ -54,9 +55,11 @@ def exported_program(
         if args or kwargs or dynamic_shapes is not None:
             raise ArgumentError("an ExportedProgram has its inputs and shapes, expected no example inputs")
         return model
+    if isinstance(model, torch.jit.ScriptFunction):
+        model = _module_of_function(model, args)
     if not isinstance(model, torch.nn.Module):
         raise ArgumentError(f"a {type(model).__name__}, expected an ExportedProgram or a torch.nn.Module")
-    if not args and not kwargs and inspect.signature(model.forward).parameters:
+    if not args and not kwargs and _has_parameters(model):
         raise ArgumentError("a module without example inputs, expected from_torch(module, (input, ...))")
     if model.training:
         raise ArgumentError("a module in training mode, expected one in evaluation mode: module.eval()")
@@ -72,6 +75,25 @@ def exported_program(
             module, dynamic_shapes = _trace_of_script(model, args), None
     with torch.no_grad():
         return torch.export.export(module, tuple(args), named, dynamic_shapes=dynamic_shapes)
+
+
+def _has_parameters(module: Any) -> bool:
+    """Whether the module has inputs."""
+    if isinstance(module, torch.jit.ScriptModule):
+        return len(list(module.graph.inputs())) > 1
+    return bool(inspect.signature(module.forward).parameters)
+
+
+def _module_of_function(function: Any, args: Sequence[Any]) -> Any:
+    """A function of TorchScript as a module of TorchScript, in evaluation mode."""
+
+    class Caller(torch.nn.Module):
+        """Calls the function."""
+
+        def forward(self, *inputs: Any) -> Any:
+            return function(*inputs)
+
+    return torch.jit.trace(Caller().eval(), tuple(args), check_trace=False)
 
 
 def _has_dynamic_sizes(dynamic_shapes: Any) -> bool:

@@ -38,24 +38,26 @@ def from_torch(
     dynamic_shapes: Any = None,
     input_names: Sequence[str] = (),
     keep_parameters: bool = False,
+    returns_changes: bool = True,
     fold: bool = True,
     name: str = "main",
 ) -> Module:
     """A model of PyTorch as a function of the `relay` dialect: its inputs become parameters, its weights constants of
     the module by their names in the model.
 
-    model: a `torch.export.ExportedProgram`, or a `torch.nn.Module` in evaluation mode, TorchScript's included.  args,
-    kwargs: example inputs of a module.  dynamic_shapes: the dynamic sizes of a module, as `torch.export.export` takes
-    them.  input_names: the names of the inputs in order, by default those of the program.  keep_parameters: whether
-    weights are parameters of the function, after the inputs; `torch_parameters` returns their arrays.  fold: whether
-    small constant expressions are folded.  name: the name of the function.
+    model: a `torch.export.ExportedProgram`, a `torch.nn.Module` in evaluation mode, or a module or function of
+    TorchScript.  args, kwargs: example inputs of a module.  dynamic_shapes: the dynamic sizes of a module, as
+    `torch.export.export` takes them.  input_names: the names of the inputs in order, by default those of the program.
+    keep_parameters: whether weights are parameters of the function, after the inputs; `torch_parameters` returns their
+    arrays.  returns_changes: whether new values of buffers and of inputs that the model changes are results, after its
+    own.  fold: whether small constant expressions are folded.  name: the name of the function.
 
     Raises ArgumentError for another model, missing example inputs and wrong names, ModelUnsupportedError for a model
     that uses an unsupported feature; the error lists all unsupported operators, with a place in the source of the
     model. Raises the errors of `torch.export.export`.
     """
     program = decompose(exported_program(model, args, kwargs, dynamic_shapes))
-    inputs, outputs = inputs_of(program), outputs_of(program)
+    inputs, outputs = inputs_of(program), outputs_of(program, returns_changes)
     if input_names:
         inputs = inputs.with_names(input_names)
     if keep_parameters:
@@ -71,6 +73,8 @@ def torch_parameters(model: Any) -> dict[str, Array]:
     """The weights of a program or module by name: parameters, buffers and constant tensors, as views of the tensors."""
     if is_exported_program(model):
         tensors = {**model.state_dict, **model.constants}
+    elif isinstance(model, torch.jit.ScriptFunction):
+        tensors = {}
     else:
         tensors = {**dict(model.named_parameters()), **dict(model.named_buffers())}
     return {name: array_of_tensor(tensor) for name, tensor in tensors.items() if isinstance(tensor, torch.Tensor)}

@@ -94,9 +94,9 @@ def _user_input(node: Any) -> Input:
     raise ModelUnsupportedError(f"input '{node.name}': a {type(value).__name__}, expected a tensor or a number")
 
 
-def outputs_of(program: Any) -> list[Output]:
-    """The results of a program: its outputs by their paths (`logits`, `past.0`), then new values of buffers and of
-    inputs that it changes, by the names of these. Outputs that are None are left out."""
+def outputs_of(program: Any, returns_changes: bool = True) -> list[Output]:
+    """The results of a program: its outputs by their paths (`logits`, `past.0`), then, if `returns_changes`, new values
+    of buffers and of inputs that it changes, by the names of these. Outputs that are None are left out."""
     values = next(node for node in program.graph.nodes if node.op == "output").args[0]
     paths = iter(_paths(program.call_spec.out_spec))
     own: list[Output] = []
@@ -112,7 +112,7 @@ def outputs_of(program: Any) -> list[Output]:
             changes.append(Output(spec.target, value))
         else:
             raise ModelUnsupportedError(f"an output of kind {spec.kind.name.lower()}, expected tensors")
-    return [*own, *changes]
+    return [*own, *changes] if returns_changes else own
 
 
 def _paths(spec: Any) -> list[str]:

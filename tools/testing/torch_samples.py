@@ -255,13 +255,16 @@ def _reductions() -> Iterator[Sample]:
         yield _sample("sum.dim_IntList", x, None)
         yield _sample("prod.default", x)
         yield _sample("any.default", x)
+    for name in ("max", "min"):
+        yield _sample(f"{name}.default", _x(2, 3))
+        yield _sample(f"{name}.default", _specials())
     for dims, keep in (([1], False), ([-1, 0], True), ([], False)):
         yield _sample("sum.dim_IntList", _x(2, 3, 4), dims, keep)
         yield _sample("mean.dim", _x(2, 3, 4), dims, keep)
         yield _sample("any.dims", _x(2, 3, 4, dtype=torch.bool), dims or [0, 1], keep)
         for name in ("amax", "amin"):
             yield _sample(f"{name}.default", _x(2, 3, 4), dims, keep)
-        for order in (0, 1, 2, 3, INF, -INF):
+        for order in (0, 1, 2, 3, -0.5, INF, -INF):
             yield _sample("linalg_vector_norm.default", _x(2, 3, 4), order, dims or None, keep)
     yield _sample("sum.dim_IntList", _x(2, 0), [1])
     yield _sample("sum.dim_IntList", _x(2, 3), [1], dtype=torch.float64)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ...models.errors import ModelUnsupportedError
 from ...models.reductions import reduce_along, reduce_to_extreme
 from ...models.values import ModelTensor, known_integers
 from ..call import Call
@@ -18,21 +17,20 @@ def reduce_tensor(call: Call) -> ModelTensor:
     return reduce_along(call, call.operator, x, call.axes(), call.get("keepdim", False))
 
 
-@aten("amax.default", "amin.default")
+@aten("amax.default", "amin.default", "max.default", "min.default")
 def extreme(call: Call) -> ModelTensor:
-    return reduce_to_extreme(call, call.operator[1:], call.tensor(), call.axes(), call.get("keepdim"))
+    kind = call.operator.removeprefix("a")
+    return reduce_to_extreme(call, kind, call.tensor(), call.axes(), call.get("keepdim", False))
 
 
 @aten("linalg_vector_norm.default")
 def vector_norm(call: Call) -> ModelTensor:
-    """The p-norm along axes, for p of 0, infinity, or more than 0."""
+    """The p-norm along axes."""
     x, axes, keep, p = call.operand("self", call.result_dtype), call.axes(), bool(call.get("keepdim")), call.get("ord")
     wide = call.widen_small_floats(x)
     size = call.op("abs", wide)
     if math.isinf(p):
         return call.cast(reduce_to_extreme(call, "max" if p > 0 else "min", size, axes, keep), x.dtype)
-    if p < 0:
-        raise ModelUnsupportedError(f"{call.op_type} of order {p}, expected at least 0")
     if p == 0:
         powers = call.cast(call.scalar("not_equal", size, 0), wide.dtype)
     else:

@@ -87,7 +87,8 @@ def from_pytorch(
     script_module: the result of `torch.jit.trace` or `torch.jit.script`, imported as in evaluation mode; also a
     `torch.nn.Module`, or a `torch.export.ExportedProgram`, of which `input_infos` names the inputs.  input_infos: for
     each input its name with the shape, or with the shape and the data type: `("x", ((1, 3), "int64"))`.  default_dtype:
-    of inputs without a data type.  use_parser_friendly_name: whether `_` replaces `.` in names of parameters.
+    of inputs without a data type, in a trace that does not record theirs.  use_parser_friendly_name: whether `_`
+    replaces `.` in names of parameters.
     preserve_pytorch_scopes: ignored.
 
     Requires the extra `torch`. ArgumentError for other `input_infos`, UnsupportedError for the other options,
@@ -100,8 +101,8 @@ def from_pytorch(
         export_renamed_c_graph_path=export_renamed_c_graph_path,
     )
     importer: Any = import_module("...torch", __package__)
-    types = _input_types(input_infos, default_dtype)
-    options: dict[str, Any] = {"input_names": list(types), "keep_parameters": True}
+    types = _input_types(input_infos, default_dtype, _traced_dtypes(script_module))
+    options: dict[str, Any] = {"input_names": list(types), "keep_parameters": True, "returns_changes": False}
     if not importer.is_exported_program(script_module):
         args, dynamic = importer.example_inputs([(type.shape, type.dtype) for type in types.values()])
         options |= {"args": args, "dynamic_shapes": dynamic}
@@ -167,11 +168,23 @@ def new_var(
     return var(name_hint, type_annotation, shape, dtype)
 
 
-def _input_types(infos: Sequence[Any] | Mapping[str, Any], dtype: str) -> dict[str, TensorType]:
-    """The type of each input by name."""
+def _traced_dtypes(script: Any) -> list[str | None]:
+    """The data types of the inputs that a trace of TorchScript has recorded, None for others; of other models none."""
+    graph = script.graph if hasattr(script, "graph") and hasattr(script, "save") else None
+    types = [value.type() for value in ([] if graph is None else graph.inputs())]
+    tensors = [each for each in types if each.kind() != "ClassType"]
+    dtypes = [each.dtype() if each.kind() == "TensorType" else None for each in tensors]
+    return [None if each is None else str(each).removeprefix("torch.") for each in dtypes]
+
+
+def _input_types(
+    infos: Sequence[Any] | Mapping[str, Any], default_dtype: str, traced: Sequence[str | None]
+) -> dict[str, TensorType]:
+    """The type of each input by name. traced: data types by position, which the user may not state."""
     pairs = list(infos.items() if isinstance(infos, Mapping) else infos)
     types: dict[str, TensorType] = {}
-    for pair in pairs:
+    for pair, known in zip(pairs, [*traced, *[None] * len(pairs)], strict=False):
+        dtype = known or default_dtype
         match pair:
             case (str(name), (Sequence() as shape, str(given))):
                 types[name] = TensorType(shape, given)

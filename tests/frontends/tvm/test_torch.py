@@ -337,3 +337,50 @@ def test_dynamically_quantized_products() -> None:
     mod, params = relay.frontend.from_pytorch(torch.jit.trace(quantized, x), [("x", (3, 4))])
     found = relay.create_executor("graph", mod).evaluate()(x.numpy(), **params).numpy()
     np.testing.assert_allclose(found, quantized(x).numpy(), atol=0.02)
+
+
+def traced(function: Any, *inputs: Any) -> Any:
+    """A function of TorchScript."""
+    return torch.jit.trace(function, inputs, check_trace=False)
+
+
+def test_functions_of_torchscript_are_models_without_weights() -> None:
+    x = torch.arange(6.0).reshape(2, 3)
+    mod, params = relay.frontend.from_pytorch(traced(lambda x: x.reshape(3, 2) + 1, x), [("x", (2, 3))])
+    assert params == {}
+    assert_near(run_relay(mod, params, ("x", x)), x.reshape(3, 2) + 1)
+
+
+def test_inputs_have_the_data_types_of_a_trace() -> None:
+    x, places = torch.arange(6.0).reshape(2, 3), torch.tensor([1, 0])
+    script = traced(lambda x, places: torch.index_select(x, 0, places), x, places)
+    mod, params = relay.frontend.from_pytorch(script, [("x", (2, 3)), ("places", (2,))])
+    assert [each.type_annotation.dtype for each in mod["main"].params] == ["float32", "int64"]
+    assert_near(run_relay(mod, params, ("x", x), ("places", places)), x[[1, 0]])
+
+
+def test_scripts_may_have_no_inputs() -> None:
+    class Numbers(nn.Module):
+        def forward(self) -> Tensor:
+            return torch.arange(5)
+
+    mod, params = relay.frontend.from_pytorch(torch.jit.trace(Numbers().eval(), ()), [])
+    assert_near(run_relay(mod, params), torch.arange(5))
+
+
+def test_changed_inputs_are_no_results() -> None:
+    class Doubling(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            x += x
+            return x + 1
+
+    mod, params = relay.frontend.from_pytorch(torch.jit.script(Doubling().eval()), [("x", (2,))])
+    assert mod["main"].ret_type == relay.TensorType((2,), "float32")
+    assert_near(run_relay(mod, params, ("x", torch.ones(2))), torch.full((2,), 3.0))
+
+
+@pytest.mark.parametrize("name", ["max", "min"])
+def test_extremes_of_all_elements(name: str) -> None:
+    x = torch.tensor([[3.0, -1.0], [2.0, 5.0]])
+    mod, params = relay.frontend.from_pytorch(traced(getattr(torch, name), x), [("x", (2, 2))])
+    assert_near(run_relay(mod, params, ("x", x)), getattr(torch, name)(x))
