@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -64,7 +65,10 @@ def from_torch(
         inputs = inputs.with_parameters(torch_parameters(model))
     sizes = Sizes()
     graph = GraphImporter(program.graph_module, inputs, sizes, fold, name)
+    free_unbacked_symbols: Any = import_module("torch.fx.experimental.symbolic_shapes").free_unbacked_symbols
     for expression, interval in program.range_constraints.items():
+        if free_unbacked_symbols(expression):  # of data, which the function checks where they become known
+            continue
         graph.limit_size(sizes.of_expression(expression, inputs.environment), interval)
     return graph.finish(outputs)
 
@@ -87,6 +91,7 @@ class GraphImporter:
         self.module = module
         self.sizes = sizes
         self.items: dict[Any, Any] = {}
+        self.live: set[Any] = live_nodes(module.graph)
         _require_supported(module.graph)
         params = [each for each in inputs.items if each.is_parameter]
         self.func = FuncOp(name, [(each.name, self._type(each)) for each in params])
@@ -147,7 +152,7 @@ class GraphImporter:
     def _import(self, node: Any) -> None:
         if node.op == "get_attr":
             self.items[node] = self._attribute(node)
-        elif node.op == "call_function" and node.users:
+        elif node.op == "call_function" and node in self.live:
             self.builder.set_location(node.name)
             with error_location(node_place(node)):
                 self.items[node] = _raising_model_errors(lambda: self._result(node))
@@ -202,6 +207,7 @@ class GraphImporter:
     def _results_of(self, module: Any, operands: Sequence[Any]) -> list[SSAValue]:
         """The results of a graph, whose nodes are emitted at the insertion point. operands: of its placeholders."""
         outer, self.module = self.module, module
+        self.live |= live_nodes(module.graph)
         _require_supported(module.graph)
         inputs = iter(operands)
         try:
@@ -274,11 +280,21 @@ def _raising_model_errors(compute: Callable[[], Any]) -> Any:
         raise ModelUnsupportedError(error.what if isinstance(error, TeError) else str(error)) from error
 
 
+def live_nodes(graph: Any) -> set[Any]:
+    """The nodes that the results of a graph need: not those of assertions on sizes."""
+    live: set[Any] = set()
+    for node in reversed(graph.nodes):
+        if node.op == "output" or node in live:
+            live |= {node, *node.all_input_nodes}
+    return live
+
+
 def _require_supported(graph: Any) -> None:
     """Raises ModelUnsupportedError that lists the operators without an importer, each at its first place."""
     missing: dict[str, str] = {}
+    live = live_nodes(graph)
     for node in graph.nodes:
-        if node.op == "call_function" and node.users and not _is_supported(node.target):
+        if node.op == "call_function" and node in live and not _is_supported(node.target):
             missing.setdefault(str(node.target), node_place(node))
     if missing:
         expected = f"expected one of the {len(IMPORTERS)} operators of docs/torch.md"

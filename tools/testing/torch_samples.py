@@ -368,6 +368,9 @@ def _indexing() -> Iterator[Sample]:
     i, j = _indices(0, -1), _indices([1], [0])
     for indices in ([i], [None, i], [i, i], [None, j, i], [i, None, j], [i, None, i], [None, None, j]):
         yield _sample("index.Tensor", x, indices)
+    yield _sample("nonzero.default", torch.tensor([[1, 0, 2], [0, 0, 3]]))
+    yield _sample("masked_select.default", _x(2, 3), torch.tensor([True, False, True]))
+    yield _sample("index.Tensor", _x(2, 3, 2), [torch.tensor([[True, False, True], [False, False, True]])])
     yield _sample("_unsafe_index.Tensor", x, [None, i])
     yield _sample("col2im.default", _x(2, 8, 6), [3, 4], [2, 2], [1, 1], [0, 0], [1, 1])
     yield _sample("col2im.default", _x(8, 9), [5, 4], [2, 2], [2, 1], [1, 1], [2, 2])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...models.errors import ModelUnsupportedError
+from ...models.data_sizes import call_host
 from ...models.indices import check_indices
 from ...models.shapes import insert_axes, permute_axes
 from ...models.symbols import Symbol
@@ -58,18 +58,50 @@ def index_tensor(call: Call) -> ModelTensor:
     return permute_axes(call, taken, indices.result_order(x.rank))
 
 
-class Indices:
-    """The index tensors of an access, and the axes that they index.
+@aten("nonzero.default")
+def nonzero(call: Call) -> ModelTensor:
+    """The indices of the elements that are not zero, a row for each."""
+    return permute_axes(call, places_of(call, call.tensor()), [1, 0])
 
-    Raises ModelUnsupportedError for a mask, which selects a number of elements that depends on data.
-    """
+
+def places_of(call: Call, data: ModelTensor) -> ModelTensor:
+    """The indices of the elements that are not zero, a column for each, which the host computes."""
+    types = [("int64", [data.rank, call.builder.new_size("nonzero")])]
+    return call_host(call.builder, "nonzero", [data], types)[0]
+
+
+@aten("masked_select.default")
+def masked_select(call: Call) -> ModelTensor:
+    """The elements at which a mask is true, once both are broadcast to one shape."""
+    x, mask = call.tensor(), call.tensor("mask")
+    rank = max(x.rank, mask.rank)
+    padded = [[1] * (rank - each.rank) + list(each.extents) for each in (x, mask)]
+    shape = [reduce(_broadcast, extents) for extents in zip(*padded, strict=True)]
+    if not rank:
+        x, mask, shape = call.builder.reshape(x, [1]), call.builder.reshape(mask, [1]), [1]
+    places = places_of(call, call.builder.expand(mask, shape))
+    return call.op("gather_nd", call.builder.expand(x, shape), places)
+
+
+class Indices:
+    """The index tensors of an access, and the axes that they index. A mask is as many tensors as it has dimensions: the
+    indices of its true elements."""
 
     def __init__(self, call: Call, indices: Sequence[ModelTensor | None]):
-        given = [(axis, tensor) for axis, tensor in enumerate(indices) if tensor is not None]
-        if any(tensor.dtype in ("bool", "uint8") for _, tensor in given):
-            raise ModelUnsupportedError(f"{call.op_type} by a mask: the number of its elements depends on data")
-        self.axes = [axis for axis, _ in given]
-        self.tensors = [call.cast(tensor, "int64") for _, tensor in given]
+        self.axes: list[int] = []
+        self.tensors: list[ModelTensor] = []
+        axis = 0
+        for given in indices:
+            parts: list[ModelTensor | None] = [given]
+            if given is not None and given.dtype in ("bool", "uint8"):
+                places = places_of(call, given)
+                rows = [call.constant(np.asarray(n, "int64")) for n in range(given.rank)]
+                parts = [call.op("take", places, row, axis=0) for row in rows]
+            for tensor in parts:
+                if tensor is not None:
+                    self.axes.append(axis)
+                    self.tensors.append(call.cast(tensor, "int64"))
+                axis += 1
 
     @property
     def rank(self) -> int:

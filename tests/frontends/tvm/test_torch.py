@@ -384,3 +384,12 @@ def test_extremes_of_all_elements(name: str) -> None:
     x = torch.tensor([[3.0, -1.0], [2.0, 5.0]])
     mod, params = relay.frontend.from_pytorch(traced(getattr(torch, name), x), [("x", (2, 2))])
     assert_near(run_relay(mod, params, ("x", x)), getattr(torch, name)(x))
+
+
+def test_masks_select_as_many_elements_as_data_determines() -> None:
+    x = torch.tensor([[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]])
+    script = traced(lambda x: (x[x > 1] * 2, torch.nonzero(x), torch.masked_select(x, x < 2)), x)
+    mod, params = relay.frontend.from_pytorch(script, [("x", (2, 3))])
+    results = relay.create_executor("vm", mod, params=params).evaluate()(x.numpy())
+    for actual, expected in zip(results, (x[x > 1] * 2, torch.nonzero(x), x[x < 2]), strict=True):
+        assert_near(actual.numpy(), expected)
