@@ -50,7 +50,7 @@ def test_domains_and_versions_may_be_missing() -> None:
 
 def test_the_reduction_of_scattering_may_be_update() -> None:
     node = helper.make_node("ScatterElements", ["x", "places", "values"], ["y"], axis=1, reduction="update")
-    model = model_of(node, places=np.array([[1], [0]]), values=np.float32([[9], [8]]))
+    model = model_of(node, places=np.array([[1], [0]]), values=np.array([[9], [8]], np.float32))
     np.testing.assert_array_equal(run(model), [[0, 9, 2], [8, 4, 5]])
 
 
