@@ -64,7 +64,7 @@ def shapes_of_inputs(model: Any, shapes: Mapping[str, Sequence[Any]] | None) -> 
     unknown = [name for name in shapes if name not in names]
     if unknown:
         warnings.warn(f"shapes of {', '.join(unknown)} are ignored: the inputs are {', '.join(names)}", stacklevel=3)
-    return {name: [_size(each) for each in shape] for name, shape in shapes.items() if name in names}
+    return {name: tuple(map(_size, shape)) for name, shape in shapes.items() if name in names}
 
 
 def _size(size: Any) -> Any:
