@@ -130,8 +130,8 @@ class CompiledLibrary(ProgramLibrary):
                     value = np.asarray(value, numpy_dtype(spec.dtype))
                 return array(value, machine.device) if isinstance(value, np.ndarray) else value
 
-            def call(*values: Any) -> Any:
-                args = list(leaves_of(values))
+            def call(*values: Any, **named: Any) -> Any:
+                args = [*leaves_of(values), *(named[each.name] for each in specs if each.name in named)]
                 if len(args) != len(specs):
                     raise ArgumentError(f"{len(args)} arguments, expected {', '.join(each.name for each in specs)}")
                 result = function(*map(passed, args, specs))

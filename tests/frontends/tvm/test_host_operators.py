@@ -44,6 +44,7 @@ def test_a_size_that_data_determines_is_unknown_before_run_time() -> None:
 def test_executors_run_programs_with_operators_of_the_host(kind: str) -> None:
     run = relay.create_executor(kind, places()).evaluate()
     np.testing.assert_array_equal(run(X).numpy(), PLACES.T + 1)
+    np.testing.assert_array_equal(relay.create_executor("graph", places()).evaluate()(x=X).numpy(), PLACES.T + 1)
     np.testing.assert_array_equal(run(np.zeros((4, 3), "float32")).numpy(), np.zeros((2, 0)))
 
 
