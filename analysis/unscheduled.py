@@ -27,11 +27,12 @@ SIMPLE = 16
 
 
 def unscheduled_functions(module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions with blocks that get default schedules: kernels of graphs, and functions without a
-    `reason_to_keep`."""
+    """The functions with blocks that get default schedules: kernels of graphs without the attribute `tir.is_scheduled`,
+    and functions without a `reason_to_keep`."""
     for op in module.body.block.ops:
-        if isinstance(op, FuncOp) and (is_graph_kernel(op) or (_has_blocks(op) and reason_to_keep(op) is None)):
-            yield op
+        if isinstance(op, FuncOp) and not is_true(op.attr(TIR_IS_SCHEDULED)):
+            if is_graph_kernel(op) or (_has_blocks(op) and reason_to_keep(op) is None):
+                yield op
 
 
 def is_graph_kernel(func: FuncOp) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ...core.remarks import RemarkReceiver, report_remarks
 from ...core.target import Target
 from ...module import FunctionNotFoundError, Module
 from ...operators.relay import FuncOp
-from ...transforms.pipelines import AfterPass, lower_graph
+from ...transforms.pipelines import AfterPass, lower_graph, lower_to_tir
 from ...transforms.relay.libraries import libraries_of, library_symbols
 from ...transforms.reproducers import leave_reproducers
 from ..caching import CachedKind, compile_once
@@ -36,6 +36,7 @@ def build_graph(
     after: AfterPass | None = None,
     sanitize: bool = False,
     remarks: RemarkReceiver | None = None,
+    schedule_kernels: Callable[[Module], Module] | None = None,
 ) -> Executable:
     """Compiles a function of the `relay` dialect and its callees: to native code of this machine (`llvm`), or to
     kernels of a GPU (`cuda`, `cuda-emulated`), which need not be present.
@@ -46,6 +47,9 @@ def build_graph(
     on a processor, and with rewriting (docs/relay.md#convolutions).  after: is called with the module after each pass.
     sanitize: whether the code detects undefined behaviour, for `llvm` only (docs/errors.md).  remarks: is called with
     each decision of the passes, as `print` (docs/performance.md).
+    schedule_kernels: returns the program, whose kernels are loops without schedules, with schedules for some kernels;
+    the others get default schedules. With it, no convolution is computed by Winograd's algorithm, no weights are
+    packed, and nothing is cached.
 
     Raises FunctionNotFoundError if `entry` does not exist, OptionError if it is not a graph and for an invalid target,
     PluginError for a library or compiler that is not installed, UnsupportedError for a graph that cannot be compiled.
@@ -63,21 +67,22 @@ def build_graph(
         raise UnsupportedError(f"function {entry!r} takes the sizes {sizes} as numbers, expected sizes of arguments")
     if sanitize:
         target.require_processor("sanitize")
-    winograd &= target.kind == "llvm"
+    winograd &= target.kind == "llvm" and schedule_kernels is None
     libraries = tuple(library.name for library in libraries_of(target))
 
     def compile_module(module: Module, after: AfterPass | None = None) -> Executable:
-        packs = target.kind == "llvm"
+        packs = target.kind == "llvm" and schedule_kernels is None
         cpu = cpu_of(target) if packs else CpuModel()
         graph = lower_graph(module, opt_level, libraries, after, winograd, packs, cpu)
-        return describe(graph, _compile(graph, target, after, sanitize), entry)
+        program = graph if schedule_kernels is None else schedule_kernels(lower_to_tir(graph))
+        return describe(graph, _compile(program, target, after, sanitize, library_symbols(graph, target)), entry)
 
     def repeat() -> None:
         with validate_passes():
             compile_module(mod)
 
     with leave_reproducers(repeat, validation_options()), report_remarks(remarks), validate_passes():
-        if after is not None:
+        if after is not None or schedule_kernels is not None:
             return compile_module(mod, after)
         return compile_once(_KIND, mod, target, (entry, opt_level, winograd, sanitize), compile_module)
 
@@ -85,8 +90,9 @@ def build_graph(
 _KIND = CachedKind[Executable]("graph", Executable.load_cached, Executable.save, lambda executable: executable.program)
 
 
-def _compile(graph: Module, target: Target, after: AfterPass | None, sanitize: bool) -> Program:
-    symbols = library_symbols(graph, target)
+def _compile(
+    graph: Module, target: Target, after: AfterPass | None, sanitize: bool, symbols: Mapping[str, int]
+) -> Program:
     if target.kind == "llvm":
         return build_llvm(graph, target, after, symbols, sanitize, callables=False)  # executors call entry points
     # lazy: the CUDA emitter is needed for GPUs only

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,9 @@ __getattr__ = report_absent("tvm.meta_schedule.database")
 
 MAIN = "main"
 """The name of the function of a workload."""
-_IGNORED = ("tir.is_scheduled", "tirx.is_scheduled", "op_pattern")
+_SCHEDULED = ("tir.is_scheduled", "tirx.is_scheduled")
+"""The attributes of functions that somebody has scheduled."""
+_IGNORED = (*_SCHEDULED, "op_pattern")
 """The attributes of functions, besides their symbols, in which equal workloads may differ."""
 
 
@@ -65,13 +67,15 @@ class Workload:
 
 @dataclass(frozen=True, eq=False)
 class TuningRecord:
-    """A schedule of a kernel. run_secs: the seconds of the measured repetitions, empty if nothing was measured."""
+    """A schedule of a kernel. run_secs: the seconds of the measured repetitions, empty if nothing was measured.
+    is_default: whether the schedule is the default schedule for the target."""
 
     trace: Trace
     workload: Workload
     run_secs: Sequence[float] = field(default_factory=tuple[float, ...])
     target: Target | None = None
     args_info: Any = None
+    is_default: bool = False
 
     @property
     def mean(self) -> float:
@@ -233,12 +237,31 @@ class JSONDatabase(Database):
             file.write(f"{_write(record)}\n")
 
 
+def apply_database(
+    database: Database, mod: Module, target: TargetLike | None, report: Callable[[str], None] = lambda _: None
+) -> IRModule:
+    """A copy of a module whose kernels have their fastest schedules of a database. report: is called with the name of
+    each kernel that has none."""
+    result = IRModule(mod.op.clone(), mod.constants)
+    for name, func in IRModule(mod.op, mod.constants).items():
+        if not isinstance(func, PrimFunc):
+            continue
+        found = database.query_ir_module(func, target)
+        if found is None:
+            report(name)
+            continue
+        scheduled = found[MAIN].with_attrs({**func.attrs, **dict.fromkeys(_SCHEDULED, True)})
+        result[name] = scheduled if "global_symbol" in func.attrs else scheduled.without_attr("global_symbol")
+    return result
+
+
 def _write(record: TuningRecord) -> str:
     """A record as a line of text."""
     program = record.workload.mod.op.clone()
     program.body.block.add_op(record.trace.op.clone())
     target = None if record.target is None else str(record.target)
-    return json.dumps({"program": str(program), "run_secs": list(record.run_secs), "target": target})
+    fields = {"program": str(program), "run_secs": list(record.run_secs), "target": target}
+    return json.dumps(fields | ({"is_default": True} if record.is_default else {}))
 
 
 def _read(line: str, path: Path) -> TuningRecord:
@@ -252,7 +275,8 @@ def _read(line: str, path: Path) -> TuningRecord:
     except (ValueError, KeyError, TypeError) as error:
         raise LoadError(f"{path}: {line[:40]!r}, expected a record of a schedule: {error}") from None
     trace.detach()
-    return TuningRecord(Trace(trace), Workload(IRModule(program.op)), seconds, target)
+    workload = Workload(IRModule(program.op))
+    return TuningRecord(Trace(trace), workload, seconds, target, is_default=bool(fields.get("is_default")))
 
 
-__all__ = ["Database", "JSONDatabase", "MemoryDatabase", "TuningRecord", "Workload"]
+__all__ = ["Database", "JSONDatabase", "MemoryDatabase", "TuningRecord", "Workload", "apply_database"]

@@ -14,6 +14,7 @@ from ....transforms.pipelines import lower_graph, lower_to_tir
 from ...relay import Function
 from ..ir.module import PrimFunc
 from ..relay.building import bind_graph
+from ..transform import PassContext
 
 PRODUCTS = (
     "nn.batch_matmul", "nn.conv1d", "nn.conv1d_transpose", "nn.conv2d", "nn.conv2d_transpose", "nn.conv3d",
@@ -36,8 +37,9 @@ def kernels_of_graph(
     mod: Module | Function, params: Mapping[str, Any] | None, operators: Collection[str] | None = None
 ) -> list[GraphKernel]:
     """The kernels that `relay.build` compiles for a graph, in order of their calls. params: as of `relay.build`.
-    operators: the names of operators one of which a kernel computes, by default any. Errors as of `relay.build`."""
-    graph = lower_graph(bind_graph(mod, params))
+    operators: the names of operators one of which a kernel computes, by default any. The `opt_level` is the context's.
+    Errors as of `relay.build`."""
+    graph = lower_graph(bind_graph(mod, params), PassContext.current().opt_level)
     functions = [func for func in graph.op.body.block.ops if isinstance(func, FuncOp)]
     kernels = [func for func in functions if _computes(func, operators) and func.sym_name.data != "main"]
     calls = [op.callee.string_value() for func in functions for op in func.walk() if isinstance(op, CallOp)]

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from ....core.errors import UnsupportedError
 from ....module import Module
 from ...relay import Function
 from ..absent import report_absent
@@ -17,7 +16,6 @@ from ..target.target import TargetLike, target_of
 from ..transform import PassContext
 from .database import Database, Workload, normalized
 from .graphs import kernels_of_graph
-from .space_generator import PostOrderApply, SpaceGenerator
 from .tir_integration import tune_tir
 from .tuning import ExtractedTask, TuneConfig, extracted_tasks_to_tune_contexts
 
@@ -62,16 +60,14 @@ def tune_relay(
     backend: str = "graph",
     **options: Any,
 ) -> Any:
-    """A database with the default schedules of the kernels of a graph, which `relay.build` chooses, too.
+    """A database with measured schedules of the kernels of a graph, with which `compile_relay` compiles it.
 
-    opt_level, pass_config: as of `extract_tasks`.  options: of `tune_tir`.  With `config`, as until v0.10, the result
-    is the compiled graph, as of `compile_relay`. UnsupportedError for another space.
+    opt_level, pass_config: as of `extract_tasks`.  space, options: of `tune_tir`.  With `config`, as until v0.10, the
+    result is the compiled graph, as of `compile_relay`.
     """
-    if not isinstance(SpaceGenerator.create(space), PostOrderApply):
-        raise UnsupportedError("tune_relay: graphs have default schedules, expected the space 'post-order-apply'")
     tasks = extract_tasks(mod, target, params, opt_level=opt_level, pass_config=pass_config)
     kernels = {task.task_name: task.mod["main"].with_attr("global_symbol", task.task_name) for task in tasks}
-    database = tune_tir(IRModule(kernels), target, work_dir, max_trials_global, **options)
+    database = tune_tir(IRModule(kernels), target, work_dir, max_trials_global, space=space, **options)
     if config is None:
         return database
     return compile_relay(database, mod, target, params, opt_level=opt_level, pass_config=pass_config, backend=backend)
@@ -88,9 +84,11 @@ def compile_relay(
     pass_config: Mapping[str, Any] | None = None,
     executor: Any = None,
 ) -> GraphExecutorFactoryModule | vm.Executable:
-    """The compiled graph, as of `relay.build`; with the backend "vm" as of `relay.vm.compile`. database: ignored, its
-    schedules are those of `relay.build`.  executor: ignored. Errors as of these functions."""
-    with PassContext(opt_level=opt_level, config=dict(pass_config or {})):
+    """The compiled graph, as of `relay.build`; with the backend "vm" as of `relay.vm.compile`. database: has the
+    schedules of kernels; kernels without a record have default schedules.  executor: ignored. Errors as of these
+    functions."""
+    config = {**(pass_config or {}), "relay.backend.use_meta_schedule": True}
+    with database, PassContext(opt_level=opt_level, config=config):
         if backend == "vm":
             # lazy: the machine imports executors of graphs
             from ..relay import vm as relay_vm

@@ -15,7 +15,7 @@ from ..target.target import Target
 from ..tir import Schedule
 from .database import Database, TuningRecord
 from .runner import LocalRunner
-from .space_generator import SpaceGenerator, space_of
+from .space_generator import PostOrderApply, SpaceGenerator, space_of
 from .tune_context import TuneContext
 
 
@@ -90,6 +90,7 @@ def _tune(context: TuneContext, trials: int, runner: LocalRunner, database: Data
     candidates = context.candidates()
     workload = database.commit_workload(candidates.mod)
     is_random, found = context.space_generator.is_random, False
+    is_default = not is_random and isinstance(context.space_generator, PostOrderApply)
     for _ in range(trials if is_random else 1):
         sch = candidates.draw()
         if sch is None:
@@ -100,7 +101,7 @@ def _tune(context: TuneContext, trials: int, runner: LocalRunner, database: Data
             candidates.failure = error
             continue
         found = True
-        record = TuningRecord(sch.trace, workload, seconds, context.target)
+        record = TuningRecord(sch.trace, workload, seconds, context.target, is_default=is_default)
         database.commit_tuning_record(record)
         candidates.report(sch, record.mean)
     if candidates.failure is not None and not found:

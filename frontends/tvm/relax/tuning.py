@@ -9,12 +9,15 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ....module import Module
-from ..ir.module import IRModule, PrimFunc
+from ..ir.module import IRModule
 from ..target.target import Target
 from ..transform import FunctionalPass, PassContext, PassInfo
 
 _LOG = logging.getLogger(__name__)
-_SCHEDULED = ("tir.is_scheduled", "tirx.is_scheduled")
+
+
+def _report(kernel: str) -> None:
+    _LOG.warning("kernel %s: the database has no record for the target", kernel)
 
 
 def MetaScheduleApplyDatabase(
@@ -28,24 +31,14 @@ def MetaScheduleApplyDatabase(
 
     def run(mod: IRModule, ctx: PassContext) -> Module:
         # lazy: the tuner imports this package
-        from ..meta_schedule.database import Database, JSONDatabase
+        from ..meta_schedule.database import Database, JSONDatabase, apply_database
 
         database = Database.current()
         if database is None:
             if work_dir is None:
                 raise OptionError("MetaScheduleApplyDatabase: no database, expected work_dir or `with database:`")
             database = JSONDatabase(work_dir=work_dir)
-        result = IRModule(mod.op.clone(), mod.constants)
-        for name, func in mod.items():
-            if isinstance(func, PrimFunc):
-                found = database.query_ir_module(func, Target.current())
-                if found is not None:
-                    scheduled = found["main"].with_attrs({**func.attrs, **dict.fromkeys(_SCHEDULED, True)})
-                    is_public = "global_symbol" in func.attrs
-                    result[name] = scheduled if is_public else scheduled.without_attr("global_symbol")
-                elif enable_warning:
-                    _LOG.warning("kernel %s: the database has no record for the target", name)
-        return result
+        return apply_database(database, mod, Target.current(), _report if enable_warning else lambda _: None)
 
     return FunctionalPass(run, PassInfo(0, "MetaScheduleApplyDatabase"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ....backends.c import c_source
@@ -26,7 +26,7 @@ from ..exporting import overwrite
 from ..former_names import former_names
 from ..ir.module import IRModule
 from ..nd import Device, NDArray, array, cpu
-from ..target.target import target_of
+from ..target.target import Target, target_of
 from ..transform import PassContext
 from .executors import Executor, Runtime
 from .inlining import inline_functions, names_with
@@ -167,6 +167,9 @@ def build(
     support. target_host, mod_name, executor: ignored. The `opt_level` of the context controls rewriting and fusion.
     Errors as for `stepwell.backends.graph`; UnsupportedError for the runtime "crt" with another target
     than `c`, whose source needs none.
+
+    With the option `relay.backend.use_meta_schedule` of the context, inside of `with database:` (of `meta_schedule`),
+    kernels have their fastest schedules of the database; those without a record have default schedules.
     """
     level = PassContext.current().opt_level
     chosen = target_of(_target_of_one_device(target))
@@ -177,8 +180,21 @@ def build(
     graph = bind_graph(ir_mod, params)
     if runtime is not None and runtime.name == "crt" and chosen.kind.name != "c":
         raise UnsupportedError("runtime 'crt', expected 'cpp', or the target 'c': programs run on this machine")
-    executable = build_graph(graph, target=chosen.compiled, opt_level=level)
+    executable = build_graph(graph, target=chosen.compiled, opt_level=level, schedule_kernels=_schedules_of(chosen))
     return CGraphModule(executable, graph, level) if chosen.kind.name == "c" else GraphExecutorFactoryModule(executable)
+
+
+def _schedules_of(target: Target) -> Callable[[Module], Module] | None:
+    """The schedules of the entered database of `meta_schedule`, where the context has the option
+    `relay.backend.use_meta_schedule`; None for default schedules alone."""
+    # lazy: the tuner imports this module
+    from ..meta_schedule.database import Database, apply_database
+
+    config = PassContext.current().config
+    database = Database.current() if config.get("relay.backend.use_meta_schedule") else None
+    if database is None or all(record.is_default for record in database.get_all_tuning_records()):
+        return None
+    return lambda mod: apply_database(database, mod, target)
 
 
 def _target_of_one_device(target: Any) -> Any:

@@ -5,13 +5,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from xdsl.dialects.builtin import DictionaryAttr, UnitAttr
 
 from stepwell.backends.graph import Executable, GraphExecutor, build_graph
 from stepwell.backends.interpreter import interpret
 from stepwell.core.errors import ArgumentError, ExecutionError, OptionError
+from stepwell.core.walking import find_ops
+from stepwell.dialects.tir import BlockOp
 from stepwell.frontends import relay
 from stepwell.frontends.relay.graph import module_of
 from stepwell.module import FunctionNotFoundError, Module
+from stepwell.schedule import Schedule
 
 RANDOM = np.random.default_rng(0)
 WEIGHT = RANDOM.uniform(-1, 1, (5, 4)).astype("float32")
@@ -292,3 +296,32 @@ def test_the_module_that_is_built_stays_as_it_is() -> None:
     build_graph(mod)
     assert str(mod) == before
     assert list(mod.constants) == ["constant"]
+
+
+# Schedules of users
+
+
+def test_kernels_may_have_schedules_of_users() -> None:
+    scripts: list[str] = []
+
+    def schedule(mod: Module) -> Module:
+        sch = Schedule(mod)
+        (kernel,) = (name for name in mod.function_ops if name != "main")
+        sch.work_on(kernel)
+        block = sch.get_block(next(find_ops(mod.function_ops[kernel], BlockOp)).block_name.data)
+        sch.annotate(sch.get_loops(block)[0], "mine", 1)
+        func = sch.mod.function_ops[kernel]
+        func.func_attrs = DictionaryAttr({**func.func_attrs.data, "tir.is_scheduled": UnitAttr()})
+        return sch.mod
+
+    def after(name: str, mod: Module) -> None:
+        scripts.append(str(mod))
+
+    data = rows(3)
+    weight = relay.var("weight", shape=(5, 4))
+    net = module(relay.nn.dense(relay.var("data", shape=(3, 4)), weight))
+    graph = executor(net, schedule_kernels=schedule, after=after)
+    graph.run(data=data, weight=WEIGHT)
+    np.testing.assert_allclose(graph.get_output(0), data @ WEIGHT.T, rtol=1e-5)
+    assert any("mine" in text for text in scripts)
+    assert not any("vectorized" in text for text in scripts)

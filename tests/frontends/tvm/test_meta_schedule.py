@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell.core.errors import LoadError, OptionError, ScheduleError, UnsupportedError
+from stepwell.core.errors import LoadError, OptionError, ScheduleError
 from stepwell.frontends.tvm import meta_schedule as ms
 from stepwell.frontends.tvm import relax, relay, te
 from stepwell.frontends.tvm.relax.frontend import nn
@@ -154,9 +154,43 @@ def test_kernels_of_graphs_are_tuned(tmp_path: Path) -> None:
     machine = ms.compile_relay(database, mod, "llvm", params, backend="vm")
     result = tvm.runtime.vm.VirtualMachine(machine, tvm.cpu()).invoke("main", values[:4])
     np.testing.assert_allclose(result.numpy(), values[:4] @ weight.T, rtol=1e-5)
-    with pytest.raises(UnsupportedError, match="expected the space 'post-order-apply'"):
-        ms.tune_relay(mod, params, "llvm", tmp_path, 2, space=lambda sch: sch)
     assert not ms.is_meta_schedule_enabled()
+
+
+def test_graphs_have_schedules_of_a_database() -> None:
+    x, w = relay.var("x", shape=(4, 8)), relay.var("w", shape=(6, 8))
+    mod = tvm.IRModule.from_expr(relay.Function([x, w], relay.nn.relu(relay.nn.dense(x, w)) + relay.const(1.0)))
+
+    def swapped(sch: tvm.tir.Schedule) -> tvm.tir.Schedule:
+        *_, last = sch.get_child_blocks(sch.get_block("root"))
+        sch.annotate(sch.get_loops(last)[0], "of_user", 1)
+        sch.reorder(*reversed(sch.get_loops(last)))
+        return sch
+
+    database = ms.tune_relay(mod, {}, "llvm", None, 2, space=ms.space_generator.ScheduleFn(swapped), runner=RUNNER)
+    assert len(database) == 1
+    seen: list[str] = []
+
+    class Observer(ms.database.MemoryDatabase):
+        def query_ir_module(self, *args: Any, **named: Any) -> Any:
+            found = database.query_ir_module(*args, **named)
+            seen.append("" if found is None else found.script())
+            return found
+
+    for record in database.get_all_tuning_records():
+        (observer := Observer()).commit_tuning_record(record)
+    with observer, tvm.transform.PassContext(opt_level=3, config={"relay.backend.use_meta_schedule": True}):
+        lib = relay.build(mod, "llvm")
+    assert any("of_user" in text for text in seen)
+    count = len(seen)
+    with observer:
+        relay.build(mod, "llvm")
+    assert len(seen) == count
+    data, weight = (np.random.default_rng(0).random(shape, np.float32) for shape in ((4, 8), (6, 8)))
+    for each in (lib, ms.relay_integration.compile_relay(database, mod, "llvm", {})):
+        graph = tvm.contrib.graph_executor.GraphModule(each["default"](tvm.cpu()))
+        graph.run(x=data, w=weight)
+        np.testing.assert_allclose(graph.get_output(0).numpy(), np.maximum(data @ weight.T, 0) + 1, rtol=1e-5)
 
 
 def test_a_context_draws_schedules_of_its_kernel() -> None:
