@@ -7,6 +7,7 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell import UnsupportedError
+from stepwell.core.errors import OptionError
 from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.meta_schedule.testing import te_workload
 
@@ -58,6 +59,61 @@ def test_convolutions() -> None:
     for group in range(2):
         sums = np.einsum("nlci,ic->nl", parts[:, :, 2 * group : 2 * group + 2], taps[:, :, group])
         np.testing.assert_allclose(found[:, :, group], sums, rtol=1e-5)
+
+
+def test_convolutions_of_volumes_channels_and_matrices() -> None:
+    volume, weight = RNG.random((1, 4, 4, 4, 2), "float32"), RNG.random((3, 3, 3, 2, 2), "float32")
+    windows = np.lib.stride_tricks.sliding_window_view(volume, (3, 3, 3), (1, 2, 3))
+    found = result_of(te_workload.conv3d_ndhwc(1, 4, 4, 4, 2, 2, 3), volume, weight)
+    np.testing.assert_allclose(found, np.einsum("ndhwcijk,ijkco->ndhwo", windows, weight), rtol=1e-5)
+    image, weight = RNG.random((1, 5, 5, 3), "float32"), RNG.random((1, 3, 3, 3), "float32")
+    padded = np.pad(image, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))[:, ::2, ::2]
+    found = result_of(te_workload.depthwise_conv2d_nhwc(1, 5, 5, 3, 3, 2, 1), image, weight)
+    np.testing.assert_allclose(found, np.einsum("nhwcij,ijc->nhwc", windows, weight[0]), rtol=1e-5)
+    with pytest.raises(OptionError, match="factor 2, expected 1"):
+        te_workload.depthwise_conv2d_nhwc(1, 5, 5, 3, 3, factor=2)
+    image, weight = RNG.random((1, 3, 3, 2, 2, 2), "float32"), RNG.random((3, 3, 2, 2, 2, 3), "float32")
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (1, 2))
+    found = result_of(te_workload.conv2d_capsule_nhwijc(1, 3, 3, 2, 3, 3, capsule_size=2), image, weight)
+    np.testing.assert_allclose(found, np.einsum("nhwikcyx,yxkjco->nhwijo", windows, weight), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("kernel", "stride", "padding"), [(4, 2, 1), (3, 1, 1), (3, 3, 0)])
+def test_transposed_convolutions(kernel: int, stride: int, padding: int) -> None:
+    image, weight = RNG.random((1, 3, 3, 2), "float32"), RNG.random((kernel, kernel, 2, 3), "float32")
+    size = 2 * stride + kernel
+    whole = np.zeros((1, size, size, 3), "float32")
+    for y, x in np.ndindex(3, 3):
+        part = np.einsum("nc,ijco->nijo", image[:, y, x], weight)
+        whole[:, y * stride : y * stride + kernel, x * stride : x * stride + kernel] += part
+    expected = whole[:, padding : size - padding, padding : size - padding]
+    found = result_of(te_workload.conv2d_transpose_nhwc(1, 3, 3, 2, 3, kernel, stride, padding), image, weight)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_chains_of_operators() -> None:
+    image, weight = RNG.random((1, 4, 4, 2), "float32"), RNG.random((3, 3, 2, 3), "float32")
+    bias, offset, scale = RNG.standard_normal((3, 3), "float32")
+    windows = np.lib.stride_tricks.sliding_window_view(image, (3, 3), (1, 2))
+    expected = np.maximum((np.einsum("nhwcij,ijco->nhwo", windows, weight) + bias) * scale + offset, 0)
+    tensors = te_workload.conv2d_nhwc_bn_relu(1, 4, 4, 2, 3, 3, 1, 0)
+    np.testing.assert_allclose(result_of(tensors, image, weight, bias, offset, scale), expected, rtol=1e-5)
+    moved = [np.ascontiguousarray(each) for each in (image.transpose(0, 3, 1, 2), weight.transpose(3, 2, 0, 1))]
+    tensors = te_workload.conv2d_nchw_bias_bn_relu(1, 4, 4, 2, 3, 3, 3, 1, 0)
+    found = result_of(tensors, *moved, *(each.reshape(3, 1, 1) for each in (bias, scale, offset)))
+    np.testing.assert_allclose(found.transpose(0, 2, 3, 1), expected, rtol=1e-5)
+    query, value = RNG.random((2, 1, 4, 2, 3), "float32")
+    found = result_of(te_workload.transpose_batch_matmul(1, 4, 2, 3), query, value)
+    np.testing.assert_allclose(found, np.einsum("bihd,bjhd->bhij", query, value), rtol=1e-5)
+
+
+def test_workloads_have_names() -> None:
+    for name in te_workload.CONFIGS:
+        func = te_workload.create_te_workload(name, 3)
+        assert "T.block" in func.script()
+    with pytest.raises(OptionError, match="workload 'C4D', expected C1D, C2D"):
+        te_workload.create_te_workload("C4D", 0)
 
 
 def test_other_modules_are_absent() -> None:
