@@ -27,7 +27,6 @@ ABSENT_MODULES: dict[str, str] = {
             "tvm.meta_schedule.runner.rpc_runner",
             "tvm.meta_schedule.runner.utils",
             "tvm.meta_schedule.trace_apply",
-            "tvm.meta_schedule.cost_model",
             "tvm.meta_schedule.feature_extractor",
             "tvm.meta_schedule.measure_callback",
             "tvm.meta_schedule.post_optimization",
@@ -242,15 +241,15 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
     },
     "tvm.autotvm.task": {"attach_code_hash": "configurations have no hash of the template's text"},
     "tvm.meta_schedule": dict.fromkeys(
-        ("CostModel", "FeatureExtractor", "MeasureCallback", "TaskScheduler"),
+        ("FeatureExtractor", "MeasureCallback", "TaskScheduler"),
         _NO_SEARCH,
     ),
     "tvm.meta_schedule.schedule_rule": {
         "MultiLevelTilingTensorCore": "PostOrderApply() without rules, whose schedules for cuda use matrix units",
     },
     "tvm.meta_schedule.runner": dict.fromkeys(("RPCConfig", "RPCRunner"), "programs run on this machine: LocalRunner"),
-    "tvm.meta_schedule.database": dict.fromkeys(
-        ("OrderedUnionDatabase", "PyDatabase", "ScheduleFnDatabase", "UnionDatabase"), _NO_SEARCH
+    "tvm.meta_schedule.cost_model": dict.fromkeys(
+        ("MLPModel", "XGBModel"), "each schedule is measured, or a CostModel of users orders them"
     ),
     "tvm.relax.frontend.nn": {
         **dict.fromkeys(

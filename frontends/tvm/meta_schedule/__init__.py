@@ -10,6 +10,7 @@ from ..absent import report_absent
 from . import (
     arg_info,
     builder,
+    cost_model,
     database,
     mutator,
     postproc,
@@ -23,6 +24,7 @@ from . import (
     utils,
 )
 from .builder import Builder
+from .cost_model import CostModel
 from .database import Database, TuningRecord, Workload
 from .mutator import Mutator
 from .postproc import Postproc
@@ -58,6 +60,7 @@ def ApplyHistoryBest(database: Database) -> Database:
 
 __all__ = [
     "Builder",
+    "CostModel",
     "Database",
     "EvolutionarySearchConfig",
     "ExtractedTask",
@@ -80,6 +83,7 @@ __all__ = [
     "compile_relax",
     "compile_relay",
     "compile_tir",
+    "cost_model",
     "database",
     "derived_object",
     "extract_task_from_relax",

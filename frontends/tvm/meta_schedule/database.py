@@ -101,15 +101,19 @@ class Database:
 
     @staticmethod
     def create(kind: Any = "json", *args: Any, **kwargs: Any) -> Database:
-        """A database in any accepted form: itself, "memory", or "json" with the arguments of `JSONDatabase`.
-        OptionError for another value."""
+        """A database in any accepted form: itself, "memory", "json", "union" or "ordered_union" with the arguments of
+        the class, or a function of schedules (`ScheduleFnDatabase`). OptionError for another value."""
         if isinstance(kind, Database):
             return kind
-        if kind == "memory":
-            return MemoryDatabase()
-        if kind == "json":
-            return JSONDatabase(*args, **kwargs)
-        raise OptionError(f"database {kind!r}, expected a Database, 'memory' or 'json'")
+        classes: dict[str, type[Database]] = {
+            "memory": MemoryDatabase, "json": JSONDatabase, "union": UnionDatabase,
+            "ordered_union": OrderedUnionDatabase,
+        }  # fmt: skip
+        if callable(kind):
+            return ScheduleFnDatabase(kind)
+        if kind not in classes:
+            raise OptionError(f"database {kind!r}, expected a Database, a function, {', '.join(map(repr, classes))}")
+        return classes[kind](*args, **kwargs)
 
     @staticmethod
     def current() -> Database | None:
@@ -165,14 +169,14 @@ class Database:
         self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
     ) -> Schedule | None:
         """A kernel with its fastest schedule, as of `query_tuning_record`."""
-        record = self.query_tuning_record(mod, target)
+        record = self.query_tuning_record(mod, target, workload_name)
         return None if record is None else record.schedule()
 
     def query_ir_module(
         self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
     ) -> IRModule | None:
         """The module of `query_schedule`."""
-        sch = self.query_schedule(mod, target)
+        sch = self.query_schedule(mod, target, workload_name)
         return None if sch is None else sch.mod
 
     def query(
@@ -191,7 +195,11 @@ class Database:
         }
         if kind not in queries:
             raise OptionError(f"query: kind {kind!r}, expected {', '.join(queries)}")
-        return queries[kind](mod, target)
+        return queries[kind](mod, target, workload_name)
+
+    def has_schedules_of_users(self) -> bool:
+        """Whether a record may have another schedule than the default schedule."""
+        return any(not record.is_default for record in self.get_all_tuning_records())
 
     def dump_pruned(self, destination: Database) -> None:
         """Adds the fastest record of each kernel to another database."""
@@ -237,6 +245,71 @@ class JSONDatabase(Database):
             file.write(f"{_write(record)}\n")
 
 
+class PyDatabase(Database):
+    """The base class of the databases of users, which override the methods of `Database`: `query_tuning_record` and
+    the others look the records up by `get_top_k`."""
+
+    def has_schedules_of_users(self) -> bool:
+        return True
+
+
+class ScheduleFnDatabase(PyDatabase):
+    """A database whose schedules a function makes when a kernel is looked up.
+
+    schedule_fn: transforms a schedule, and returns whether it has one for the kernel; the attribute `task_name` of the
+    module of the schedule is the name of the kernel.
+    """
+
+    def __init__(self, schedule_fn: Callable[[Schedule], bool], module_equality: str = "structural"):
+        """module_equality: ignored."""
+        super().__init__()
+        self.schedule_fn = schedule_fn
+
+    def query_schedule(
+        self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
+    ) -> Schedule | None:
+        sch = Schedule(normalized(mod).with_attr("task_name", workload_name or MAIN))
+        return sch if self.schedule_fn(sch) else None
+
+    def query_tuning_record(
+        self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
+    ) -> TuningRecord | None:
+        sch = self.query_schedule(mod, target, workload_name)
+        if sch is None:
+            return None
+        return TuningRecord(sch.trace, Workload(normalized(mod)), (), None if target is None else Target(target))
+
+
+class UnionDatabase(PyDatabase):
+    """Several databases, of whose records the fastest is the record of a kernel."""
+
+    def __init__(self, *databases: Database):
+        super().__init__()
+        self.databases = databases
+
+    def has_schedules_of_users(self) -> bool:
+        return any(each.has_schedules_of_users() for each in self.databases)
+
+    def _found(self, mod: Module, target: TargetLike | None, workload_name: str | None) -> list[TuningRecord]:
+        """The record of each database that has one."""
+        records = (each.query_tuning_record(mod, target, workload_name) for each in self.databases)
+        return [record for record in records if record is not None]
+
+    def query_tuning_record(
+        self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
+    ) -> TuningRecord | None:
+        return min(self._found(mod, target, workload_name), key=lambda record: record.mean, default=None)
+
+
+class OrderedUnionDatabase(UnionDatabase):
+    """Several databases, of which the first with a record has the record of a kernel."""
+
+    def query_tuning_record(
+        self, mod: Module, target: TargetLike | None = None, workload_name: str | None = None
+    ) -> TuningRecord | None:
+        return next(iter(self._found(mod, target, workload_name)), None)
+
+
 def apply_database(
     database: Database, mod: Module, target: TargetLike | None, report: Callable[[str], None] = lambda _: None
 ) -> IRModule:
@@ -246,7 +319,7 @@ def apply_database(
     for name, func in IRModule(mod.op, mod.constants).items():
         if not isinstance(func, PrimFunc):
             continue
-        found = database.query_ir_module(func, target)
+        found = database.query_ir_module(func, target, name)
         if found is None:
             report(name)
             continue
@@ -279,4 +352,7 @@ def _read(line: str, path: Path) -> TuningRecord:
     return TuningRecord(Trace(trace), workload, seconds, target, is_default=bool(fields.get("is_default")))
 
 
-__all__ = ["Database", "JSONDatabase", "MemoryDatabase", "TuningRecord", "Workload", "apply_database"]
+__all__ = [
+    "Database", "JSONDatabase", "MemoryDatabase", "OrderedUnionDatabase", "PyDatabase", "ScheduleFnDatabase",
+    "TuningRecord", "UnionDatabase", "Workload", "apply_database",
+]  # fmt: skip

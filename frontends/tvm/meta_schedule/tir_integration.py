@@ -13,6 +13,7 @@ from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
 from ..te import create_prim_func
 from ..tir import Schedule
+from .cost_model import model_of_users
 from .database import Database
 from .space_generator import SpaceGenerator, space_of
 from .tuning import TuneConfig, create_database, create_runner, tune_kernel
@@ -59,8 +60,9 @@ def tune_tir(
     special_space: spaces by the names of kernels, None for a kernel that is left out.  runner: "local", or a
     `LocalRunner`.  database: a database, or "memory".  seed: of the draws.  With `config`, as until v0.10, the result
     is the fastest schedule of the module's kernel; sch_rules, postprocs, mutator_probs: the parts of the space, values
-    or functions that return them, and blocks: the names of its blocks, as until v0.9.  Ignored are the builder and the
-    model of TVM's search, as each schedule is measured.
+    or functions that return them, and blocks: the names of its blocks, as until v0.9.  cost_model: a `CostModel` of
+    users, by which twice as many schedules as are measured are ordered, and which learns of the measurements; TVM's
+    models, by name, are ignored, and so is the builder.
 
     OptionError for another space, runner or database; the errors of the space if no schedule of a kernel is legal.
     """
@@ -69,12 +71,13 @@ def tune_tir(
     kernels = kernels_of(mod)
     trials = max_trials_global or (config or TuneConfig()).max_trials_global
     most = max_trials_per_task or max(1, trials // max(1, len(kernels)))
+    model = model_of_users(cost_model)
     whole = space_of(space, sch_rules, postprocs, mutator_probs, blocks)
     for name, kernel in sorted(kernels.items()):
         chosen = (special_space or {}).get(name, whole)
         if chosen is not None:
             each = SpaceGenerator.create(chosen)
-            tune_kernel(kernel, where, each, most, create_runner(runner), records, seed, strategy)
+            tune_kernel(kernel, where, each, most, create_runner(runner), records, seed, strategy, model)
     return records if config is None else records.query_schedule(mod, where)
 
 

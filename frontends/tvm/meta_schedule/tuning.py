@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from time import perf_counter
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from ....core.errors import ExecutionError, OptionError, StepwellError
 from ....module import Module
 from ..ir.module import IRModule
 from ..target.target import Target
 from ..tir import Schedule
+from .arg_info import args_info_of
+from .candidates import Candidates, MeasureCandidate
+from .cost_model import CostModel, model_of_users
 from .database import Database, TuningRecord
-from .runner import LocalRunner
+from .runner import LocalRunner, RunnerResult
 from .space_generator import PostOrderApply, SpaceGenerator, space_of
 from .tune_context import TuneContext
 
@@ -70,42 +76,69 @@ def create_runner(kind: Any) -> LocalRunner:
 
 def tune_kernel(
     kernel: Module, target: Target, space: SpaceGenerator, trials: int, runner: LocalRunner, database: Database,
-    seed: int | None = None, strategy: Any = "evolutionary",
+    seed: int | None = None, strategy: Any = "evolutionary", model: CostModel | None = None,
 ) -> None:  # fmt: skip
     """Adds measured schedules of a kernel to a database.
 
-    space: of the schedules.  trials: the greatest number of measurements.  strategy: of the search. The schedule of a
-    space without choices is measured once, and kept without a time where it cannot be. A schedule whose program does
-    not compile counts as a trial and is left out; the last error is raised if no schedule is kept.
+    space: of the schedules.  trials: the greatest number of measurements.  strategy: of the search.  model: of speed,
+    by which twice as many draws as measurements are ordered. The schedule of a space without choices is measured once,
+    and kept without a time where it cannot be. A schedule whose program does not compile counts as a trial and is left
+    out; the last error is raised if no schedule is kept.
     """
     rand_state = -1 if seed is None else seed
     context = TuneContext(
         kernel, target=target, space_generator=space, search_strategy=strategy, rand_state=rand_state
     )  # fmt: skip
-    _tune(context, trials, runner, database)
+    _tune(context, trials, runner, database, model)
 
 
-def _tune(context: TuneContext, trials: int, runner: LocalRunner, database: Database) -> None:
+_ROUND = 16
+"""The greatest number of measurements between two predictions of a model of speed."""
+
+
+def _tune(
+    context: TuneContext, trials: int, runner: LocalRunner, database: Database, model: CostModel | None = None
+) -> None:
     """Adds measured schedules of the kernel of a context to a database, as of `tune_kernel`."""
     candidates = context.candidates()
     workload = database.commit_workload(candidates.mod)
     is_random, found = context.space_generator.is_random, False
     is_default = not is_random and isinstance(context.space_generator, PostOrderApply)
-    for _ in range(trials if is_random else 1):
-        sch = candidates.draw()
-        if sch is None:
-            break
-        try:
-            seconds = (_seconds if is_random else _known_seconds)(sch, context.target, runner)
-        except StepwellError as error:
-            candidates.failure = error
-            continue
-        found = True
-        record = TuningRecord(sch.trace, workload, seconds, context.target, is_default=is_default)
-        database.commit_tuning_record(record)
-        candidates.report(sch, record.mean)
+    left = trials if is_random else 1
+    while left and (batch := _next_batch(context, candidates, min(left, _ROUND), model)):
+        left -= len(batch)
+        results: list[RunnerResult] = []
+        for candidate in batch:
+            try:
+                seconds = (_seconds if is_random else _known_seconds)(candidate.sch, context.target, runner)
+            except StepwellError as error:
+                candidates.failure = error
+                results.append(RunnerResult(None, str(error)))
+                continue
+            found = True
+            results.append(RunnerResult(seconds, None))
+            record = TuningRecord(candidate.sch.trace, workload, seconds, context.target, is_default=is_default)
+            database.commit_tuning_record(record)
+            candidates.report(candidate.sch, record.mean)
+        if model is not None:
+            model.update(context, batch, results)
     if candidates.failure is not None and not found:
         raise candidates.failure
+
+
+def _next_batch(
+    context: TuneContext, candidates: Candidates, count: int, model: CostModel | None
+) -> list[MeasureCandidate]:
+    """The next schedules to measure: one, or by a model the `count` with the greatest scores of twice as many draws.
+    OptionError for another number of scores."""
+    draws = (candidates.draw() for _ in range(1 if model is None else 2 * count))
+    drawn = [MeasureCandidate(sch, args_info_of(sch.mod)) for sch in takewhile(lambda sch: sch is not None, draws)]  # pyright: ignore
+    if model is None or not drawn:
+        return drawn
+    scores = np.asarray(model.predict(context, drawn))
+    if scores.shape != (len(drawn),):
+        raise OptionError(f"cost model {model}: scores of shape {scores.shape}, expected ({len(drawn)},)")
+    return [drawn[n] for n in np.argsort(-scores, kind="stable")[:count]]
 
 
 def tune_tasks(
@@ -117,6 +150,7 @@ def tune_tasks(
     max_trials_per_task: int | None = None,
     runner: Any = "local",
     database: Any = "json",
+    cost_model: Any = None,
     **_parts: Any,
 ) -> Database:
     """A database with measured schedules of the kernels of contexts.
@@ -129,7 +163,7 @@ def tune_tasks(
     records = create_database(database, work_dir)
     most = max_trials_per_task or max(1, max_trials_global // max(1, len(tasks)))
     for task in tasks:
-        _tune(task, most, create_runner(runner), records)
+        _tune(task, most, create_runner(runner), records, model_of_users(cost_model))
     return records
 
 

@@ -192,7 +192,7 @@ def _schedules_of(target: Target) -> Callable[[Module], Module] | None:
 
     config = PassContext.current().config
     database = Database.current() if config.get("relay.backend.use_meta_schedule") else None
-    if database is None or all(record.is_default for record in database.get_all_tuning_records()):
+    if database is None or not database.has_schedules_of_users():
         return None
     return lambda mod: apply_database(database, mod, target)
 

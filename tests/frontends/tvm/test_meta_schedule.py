@@ -171,14 +171,13 @@ def test_graphs_have_schedules_of_a_database() -> None:
     assert len(database) == 1
     seen: list[str] = []
 
-    class Observer(ms.database.MemoryDatabase):
+    class Observer(ms.database.PyDatabase):
         def query_ir_module(self, *args: Any, **named: Any) -> Any:
             found = database.query_ir_module(*args, **named)
             seen.append("" if found is None else found.script())
             return found
 
-    for record in database.get_all_tuning_records():
-        (observer := Observer()).commit_tuning_record(record)
+    observer = Observer()
     with observer, tvm.transform.PassContext(opt_level=3, config={"relay.backend.use_meta_schedule": True}):
         lib = relay.build(mod, "llvm")
     assert any("of_user" in text for text in seen)
@@ -264,3 +263,99 @@ def test_descriptions_of_parameters_are_lists() -> None:
     assert ms.arg_info.TensorInfo.from_json(info.as_json()) == info
     with pytest.raises(OptionError, match=r"expected \['TENSOR', dtype, shape\]"):
         ms.arg_info.TensorInfo.from_json(["SCALAR"])
+
+
+# Models of speed
+
+
+class FewestLoops(ms.cost_model.PyCostModel):
+    """A model that prefers schedules whose inner loop is short."""
+
+    def __init__(self) -> None:
+        self.scores: list[float] = []
+        self.seen: list[float] = []
+
+    def predict(self, context: ms.TuneContext, candidates: Any) -> Any:
+        scores = [-float(inner(each.sch)) for each in candidates]
+        self.scores += scores
+        return np.array(scores)
+
+    def update(self, context: ms.TuneContext, candidates: Any, results: Any) -> None:
+        assert all(result.run_secs for result in results)
+        self.seen += [-float(inner(each.sch)) for each in candidates]
+
+
+def inner(sch: tvm.tir.Schedule) -> int:
+    (decision,) = sch.trace.decisions.values()
+    return int(decision[1])
+
+
+def test_a_model_of_users_orders_the_schedules_that_are_measured() -> None:
+    model = FewestLoops()
+    space = ms.space_generator.ScheduleFn(tiled)
+    database = ms.tune_tir(product(), "llvm", None, 2, space=space, cost_model=model, runner=RUNNER, seed=1)
+    assert len(database) == 2
+    assert len(model.scores) == 4
+    assert model.seen == sorted(model.scores, reverse=True)[:2]
+    assert str(model).startswith("meta_schedule.FewestLoops(0x")
+    with pytest.raises(OptionError, match="cost model 'linear', expected a CostModel"):
+        ms.tune_tir(product(), "llvm", None, 1, cost_model="linear")
+
+    class Short(FewestLoops):
+        def predict(self, context: ms.TuneContext, candidates: Any) -> Any:
+            return np.zeros(1)
+
+    with pytest.raises(OptionError, match=r"scores of shape \(1,\), expected \(4,\)"):
+        ms.tune_tir(product(), "llvm", None, 2, space=space, cost_model=Short(), runner=RUNNER)
+
+
+def test_a_random_model_can_be_saved(tmp_path: Path) -> None:
+    candidates = [ms.MeasureCandidate(tvm.tir.Schedule(product()), [])] * 20
+    model, context = ms.cost_model.RandomModel(seed=5), ms.TuneContext()
+    first = model.predict(context, candidates)
+    assert (first == ms.CostModel.create("random", seed=5, num_tuning_cores=1).predict(context, candidates)).all()
+    assert ((first >= 0) & (first <= model.max_range)).all()
+    model.save(tmp_path / "state.npy")
+    second = model.predict(context, candidates)
+    model.update(context, [], [])
+    model.load(tmp_path / "state.npy")
+    assert (second == model.predict(context, candidates)).all()
+    (tmp_path / "other.npy").write_text("no state")
+    with pytest.raises(LoadError, match="expected a state of random numbers"):
+        ms.cost_model.RandomModel(path=tmp_path / "other.npy")
+    assert ms.cost_model.create("none") is None
+    with pytest.raises(OptionError, match="cost model 'mlp', expected"):
+        ms.cost_model.create("mlp")
+
+
+# Databases of several
+
+
+def test_a_function_is_a_database() -> None:
+    names: list[str] = []
+
+    def schedule(sch: tvm.tir.Schedule) -> bool:
+        names.append(str(sch.mod.attrs["task_name"]))
+        sch.parallel(sch.get_loops(sch.get_block("C"))[0])
+        return True
+
+    database = ms.database.Database.create(schedule)
+    found = database.query(product(), "llvm", kind="ir_module")
+    assert "T.parallel" in found.script()
+    check_multiplies(found)
+    assert database.query_tuning_record(product(), "llvm", "product").run_secs == ()
+    assert names == ["main", "product"]
+    assert ms.database.ScheduleFnDatabase(lambda sch: False).query(product()) is None
+
+
+def test_databases_can_be_united() -> None:
+    slow, fast = ms.database.MemoryDatabase(), ms.database.MemoryDatabase()
+    workload = ms.Workload(ms.database.normalized(product()))
+    for database, seconds in ((slow, 2.0), (fast, 1.0)):
+        trace = tiled(tvm.tir.Schedule(product(), seed=int(seconds))).trace
+        database.commit_tuning_record(ms.TuningRecord(trace, workload, [seconds]))
+    for kind, expected in (("union", 1.0), ("ordered_union", 2.0)):
+        union = ms.database.Database.create(kind, ms.database.MemoryDatabase(), slow, fast)
+        assert union.query_tuning_record(product()).run_secs == [expected]
+        assert union.has_schedules_of_users()
+    assert ms.database.UnionDatabase().query(product()) is None
