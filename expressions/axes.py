@@ -26,7 +26,7 @@ class IterVar(ExprConvertible, Operators):
 
     __slots__ = ("dom", "kind", "thread_tag", "var")
 
-    DataPar, ThreadIndex, CommReduce, Ordered, Opaque = range(5)
+    DataPar, ThreadIndex, CommReduce, Ordered, Opaque, Unrolled, Vectorized, Parallelized, Tensorized = range(9)
 
     def __init__(self, dom: Range | None, var: Var, kind: str, thread_tag: str = ""):
         self.dom = dom

@@ -564,7 +564,10 @@ OPERATORS: dict[str, type[BinaryOp]] = {
 
 
 def const(value: Number, dtype: str | None = None) -> PrimExpr:
-    """A constant; its default type is bool, int32 (int64 if the value does not fit) or float32."""
+    """A constant; its default type is bool, int32 (int64 if the value does not fit) or float32, for a scalar of numpy
+    its own."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a scalar of numpy
+        return const(value.item(), str(value.dtype) if dtype is None else dtype)  # pyright: ignore
     if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TeError(f"const of {value!r}, expected a number")
     return _const(value, dtypes.literal_dtype(value) if dtype is None else as_dtype(dtype))
@@ -599,8 +602,8 @@ def as_expr(value: Any, other: DType | None = None, *, bitwise: bool = False) ->
         return _const(value, dtype)
     if isinstance(value, ExprConvertible):
         return value.asexpr()
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a numpy scalar
-        return const(value.item(), str(value.dtype))
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a scalar of numpy
+        return const(value)
     raise TeError(f"{value!r} of type {type(value).__name__}, expected an expression or a number")
 
 

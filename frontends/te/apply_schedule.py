@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation as IrOperation
 from xdsl.ir import SSAValue
 
 from ...analysis.names import buffer_name
-from ...analysis.scopes import ancestors, depends_on, reads_of, writes_of
+from ...analysis.scopes import ancestors, depends_on, function_around, reads_of, writes_of
 from ...core.errors import ScheduleError, UnsupportedError
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, ForOp, Mixed
+from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, ForOp, FuncOp, Mixed
 from ...dialects.tir.base import memref_type
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError
@@ -27,7 +29,25 @@ from ...schedule.handles import BlockRV, LoopRV
 from ...schedule.rewriting.init_nests import loops_of_init
 from .prim_func import create_prim_func
 from .schedule import Schedule
-from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Split, Stage, Tensorization
+from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Singleton, Split, Stage, Tensorization
+
+
+@dataclass(frozen=True)
+class AxisBounds:
+    """The values of an axis of a stage, `extent` from `low` on, in the program where the stage has just been placed.
+
+    func: the function.  low, extent: numbers, or values in the function.  names: the variables of axes by the values of
+    their loops; 0 for the loops of the stage itself.
+    """
+
+    func: FuncOp
+    axis: IterVar
+    low: Mixed
+    extent: Mixed
+    names: Mapping[SSAValue, Var | int]
+
+
+AxisObserver: TypeAlias = Callable[[AxisBounds], None]
 
 
 def apply_schedule(
@@ -37,13 +57,14 @@ def apply_schedule(
     name: str = "main",
     enable_check: bool = True,
     keeps_inits: bool = False,
+    observe: AxisObserver | None = None,
 ) -> TirSchedule:
     """The program of a legacy schedule, transformed with the primitives of `stepwell.Schedule`; returns that schedule.
 
     args: the parameters of the function, as for `create_prim_func`; an inlined tensor is never written, and an output
     that is missing is computed in memory of the function.  name: its name.  enable_check: as of `Schedule`.
     keeps_inits: whether the inits of reductions stay in their blocks if no stage has transformations, as default
-    schedules expect them.
+    schedules expect them.  observe: is called with the bounds of each axis of a stage when it is placed.
     Stages are placed from last to first, so that the loops of consumers exist, bound to threads, when producers are
     computed at them. The init of a reduction becomes a block of its own before the reduction loops.
     TeError for a schedule that fits no program: a stage computed at a loop that no
@@ -72,6 +93,7 @@ def apply_schedule(
             blocks_of |= _blocks_of_steps(stage_of, op, [b for b in blocks[:count] if _is_in_scan(sch, b)])
         del blocks[:count]
     application = _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of})
+    application.observe = observe
     application.hoists_inits = not (keeps_inits and all(map(_is_unchanged, schedule.stages)))
     return application.run()
 
@@ -149,13 +171,14 @@ class _Application:
     around hoisted inits, with their axes.  tensorized_inits: the loop of each init to tensorize.  buffers: the names of
     buffers whose scope was set. tiles: the extents of the elements that a stage computes in the loop it is computed at.
     named: the axes that carry attributes or an attached stage. hoists_inits: whether the init of a reduction becomes a
-    block of its own.
+    block of its own.  observe: is called with the bounds of axes.
     """
 
     def __init__(self, sch: TirSchedule, blocks: dict[Stage, list[BlockRV]]):
         self.sch = sch
         self.blocks = blocks
         self.hoists_inits = True
+        self.observe: AxisObserver | None = None
         self.loops: dict[Stage, dict[IterVar, LoopRV]] = {}
         self.leaves: dict[Stage, list[IterVar]] = {}
         self.inits: list[tuple[Stage, IterVar, LoopRV]] = []
@@ -253,10 +276,18 @@ class _Application:
         else:
             loops = dict(zip(axes, self._own(stage, self.sch.get_loops(self.blocks[stage][0])), strict=True))
         self.loops[stage] = loops
+        self._observe_axes(stage, axes)
         leaves: Sequence[IterVar] = [axis for axis in axes if axis in loops]
         for relation in stage.relations:
             with _stage_in_errors(stage, relation.where):
+                whole = self._extent(loops[relation.parent]) if isinstance(relation, Split) else None
+                if isinstance(relation, Singleton):
+                    outermost = loops[leaves[0]] if leaves else self.blocks[stage][0]
+                    loops[relation.axis] = self.sch.add_unit_loop(outermost)
+                    leaves = [relation.axis, *leaves]
+                    continue
                 leaves = self._relate(loops, leaves, relation)
+            self._observe_relation(loops, relation, whole)
         leaves = self._drop_unit_loops(stage, loops, leaves)
         self.leaves[stage] = leaves = self._move_virtual_threads(stage, loops, leaves)
         self._name_loops(stage)
@@ -265,6 +296,36 @@ class _Application:
         if stage.tensorization is not None:
             with _stage_in_errors(stage, stage.tensorization.where):
                 self._decompose_tensorized(stage, stage.tensorization)
+
+    def _observe_axes(self, stage: Stage, axes: Sequence[IterVar]) -> None:
+        """Reports the bounds of the axes of a stage that has been moved to its attachment point."""
+        if self.observe is None:
+            return
+        block = self._block(self.blocks[stage][0])
+        names: dict[SSAValue, Var | int] = {
+            self._op(loop).variable: axis.var
+            for other, loops in self.loops.items()
+            if other is not stage
+            for axis, loop in loops.items()
+        }
+        names |= {self._op(loop).variable: 0 for loop in self.loops[stage].values()}
+        func = _function_of(block)
+        for axis, own in zip(axes, self._own(stage, block.axes), strict=True):
+            extent = self._extent(self.loops[stage][axis]) if axis in self.loops[stage] else 1
+            low = own.binding if stage.attachment is not None else own.low
+            self.observe(AxisBounds(func, axis, low, extent, names))
+
+    def _observe_relation(self, loops: Mapping[IterVar, LoopRV], relation: Relation, whole: Mixed | None) -> None:
+        """Reports the bounds of the axes that a relation has made. whole: the extent of a split loop, which the number
+        of a split may exceed."""
+        if self.observe is None or isinstance(relation, Reorder | Singleton):
+            return
+        made = (relation.fused,) if isinstance(relation, Fuse) else (relation.outer, relation.inner)
+        for axis in made:
+            loop, extent = self._op(loops[axis]), self._extent(loops[axis])
+            if isinstance(whole, int) and isinstance(extent, int):
+                extent = min(extent, whole)
+            self.observe(AxisBounds(_function_of(loop), axis, 0, extent, {}))
 
     def _own(self, stage: Stage, each: Sequence[Any]) -> Sequence[Any]:
         """The entries that belong to the axes of a stage: in a scan all except that of the time."""
@@ -401,7 +462,9 @@ class _Application:
             self.blocks[stage] = needed
         return self.blocks[stage][0]
 
-    def _relate(self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Relation) -> Sequence[IterVar]:
+    def _relate(
+        self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Split | Fuse | Reorder
+    ) -> Sequence[IterVar]:
         """Applies one relation to the loops of a stage. Returns the resulting leaves, outermost first."""
         match relation:
             case Split(parent, outer, inner, factor, nparts, disable_predication):
@@ -637,6 +700,12 @@ def _kernel_of(stage: Stage) -> Stage:
     while stage.attachment is not None and stage.attachment.stage is not None:
         stage = stage.attachment.stage
     return stage
+
+
+def _function_of(op: IrOperation) -> FuncOp:
+    func = function_around(op)
+    assert func is not None
+    return func
 
 
 def _is_tensorized(stage: Stage, axis: IterVar) -> bool:

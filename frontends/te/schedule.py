@@ -12,7 +12,7 @@ from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, binary_expr
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
-from .stage import Fuse, Split, Stage
+from .stage import Fuse, Singleton, Split, Stage
 from .staging import (
     Layout,
     computes_of_scan,
@@ -297,6 +297,8 @@ def axis_extents(stage: Stage) -> dict[IterVar, PrimExpr]:
                 for axis in axes[1:]:
                     product = product * extents[axis]
                 extents[fused] = product
+            case Singleton(axis):
+                extents[axis] = IntImm(axis.var.dtype, 1)
             case _:
                 pass
     return extents
@@ -368,6 +370,8 @@ def _loop_values(stage: Stage, extents: Mapping[IterVar, PrimExpr]) -> dict[Iter
                 for axis in axes[1:]:
                     total = total * extents[axis] + values[axis]
                 values[fused] = total
+            case Singleton(axis):
+                values[axis] = IntImm(axis.var.dtype, 0)
             case _:
                 pass
     return values

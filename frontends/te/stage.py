@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
@@ -53,7 +53,15 @@ class Reorder:
     where: str
 
 
-Relation: TypeAlias = Split | Fuse | Reorder
+@dataclass(frozen=True)
+class Singleton:
+    """A new outermost loop of one iteration."""
+
+    axis: IterVar
+    where: str
+
+
+Relation: TypeAlias = Split | Fuse | Reorder | Singleton
 
 
 @dataclass(frozen=True)
@@ -73,6 +81,26 @@ class LoopAttributes:
     thread: IterVar | None = None
     annotations: dict[str, Any] = field(default_factory=dict[str, Any])
     where: str = ""
+
+
+@dataclass(frozen=True)
+class IterVarAttr:
+    """The attributes of a loop, as TVM names them. iter_type: a number of `IterVar`."""
+
+    iter_type: int
+    bind_thread: IterVar | None = None
+    tensor_intrin: TensorIntrin | None = None
+    pragma_keys: tuple[str, ...] = ()
+    pragma_values: tuple[Any, ...] = ()
+
+    @staticmethod
+    def of(axis: IterVar, attributes: LoopAttributes) -> IterVarAttr:
+        """The attributes of an axis."""
+        kinds = {"unroll": IterVar.Unrolled, "vectorize": IterVar.Vectorized, "parallel": IterVar.Parallelized}
+        pragmas = {key: value for key, value in attributes.annotations.items() if key.startswith("pragma_")}
+        keys = tuple(key.removeprefix("pragma_") for key in pragmas)
+        kind = axis.iter_type if attributes.kind is None else kinds[attributes.kind]
+        return IterVarAttr(kind, attributes.thread, None, keys, tuple(pragmas.values()))
 
 
 @dataclass(frozen=True)
@@ -145,6 +173,35 @@ class Stage:
     def name(self) -> str:
         return self.op.name
 
+    @property
+    def attach_type(self) -> int:
+        """TVM's number of the place of the stage: 1 for the top level, 2 if it is inlined, 4 for a loop, 5 for a time
+        step of a scan."""
+        if self.attachment is not None:
+            return 4 if self.attachment.stage is not None else 2
+        return 1 if self.scan is None else 5
+
+    @property
+    def attach_ivar(self) -> IterVar | None:
+        """The axis at which the stage is computed, or None."""
+        return None if self.attachment is None else self.attachment.axis
+
+    @property
+    def attach_stage(self) -> Stage | None:
+        """The stage in whose loops the stage is computed, or None."""
+        return None if self.attachment is None else self.attachment.stage
+
+    @property
+    def iter_var_attrs(self) -> dict[IterVar, IterVarAttr]:
+        """The attributes of the loops that have some, by axis."""
+        found = {axis: IterVarAttr.of(axis, attributes) for axis, attributes in self.attributes.items()}
+        if self.tensorization is not None:
+            axis, intrin = self.tensorization.axis, self.tensorization.intrin
+            found[axis] = replace(
+                IterVarAttr.of(axis, LoopAttributes()), iter_type=IterVar.Tensorized, tensor_intrin=intrin
+            )
+        return found
+
     def __repr__(self) -> str:
         return f"stage({self.name}, {self.op})"
 
@@ -183,26 +240,35 @@ class Stage:
         return x_outer, y_outer, x_inner, y_inner
 
     def fuse(self, *args: IterVar) -> IterVar:
-        """Fuses loops into one, called `i.j.fused`. args: adjacent loops, outermost first.
+        """Fuses loops into one, called `i.j.fused`. args: adjacent loops, outermost first; each may also directly
+        enclose those before it. Without arguments, a new outermost loop of one iteration.
 
-        TeError for a loop of another stage, or if the loops are not adjacent in this order.
+        TeError for a loop of another stage, or if the loops are not adjacent.
         """
         if not args:
-            raise TeError(f"fuse of no axes in stage {self.name}")
-        first, *others = args
-        position = self.position(first)
-        for n, axis in enumerate(others, 1):
-            if self.position(axis) != position + n:
+            return self._unit_loop()
+        first, last = self.position(args[0]), self.position(args[0])
+        for position in map(self.position, args[1:]):
+            if position not in (first - 1, last + 1):
                 raise TeError(
                     f"fuse of axes {_names(args)}: not next to each other, outermost first, in stage {self.name} "
                     f"(has: {_names(self.leaf_iter_vars)})"
                 )
-        if not others:
-            return first
-        fused = _derive_axis(f"{'.'.join(axis.var.name for axis in args)}.fused", args)
-        self.relations.append(Fuse(args, fused, user_line()))
-        self.leaf_iter_vars[position : position + len(args)] = [fused]
+            first, last = min(first, position), max(last, position)
+        if len(args) == 1:
+            return args[0]
+        axes = tuple(self.leaf_iter_vars[first : last + 1])
+        fused = _derive_axis(f"{'.'.join(axis.var.name for axis in axes)}.fused", axes)
+        self.relations.append(Fuse(axes, fused, user_line()))
+        self.leaf_iter_vars[first : last + 1] = [fused]
         return fused
+
+    def _unit_loop(self) -> IterVar:
+        """A new outermost loop of one iteration."""
+        axis = IterVar(None, Var("singleton", "int32"), "spatial")
+        self.relations.append(Singleton(axis, user_line()))
+        self.leaf_iter_vars.insert(0, axis)
+        return axis
 
     def reorder(self, *args: IterVar) -> None:
         """Reorders loops, within the positions that they occupy among the loops of the stage."""
@@ -242,7 +308,11 @@ class Stage:
         self.tensorization = Tensorization(var, tensor_intrin, user_line())
 
     def pragma(self, var: IterVar, pragma_type: str, pragma_value: Any = None) -> None:
-        """Annotates a loop with `pragma_TYPE`, by default with the value 1."""
+        """Annotates a loop with `pragma_TYPE`, by default with the value 1. "vectorize" and "unroll" are the methods of
+        these names."""
+        if pragma_type in ("vectorize", "unroll"):
+            getattr(self, pragma_type)(var)
+            return
         self._attributes(var).annotations[f"pragma_{pragma_type}"] = 1 if pragma_value is None else pragma_value
 
     def prefetch(self, tensor: Tensor, var: IterVar, offset: SupportsIndex) -> None:

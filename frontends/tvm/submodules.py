@@ -90,7 +90,8 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.script": {"parser": "tvm.script"},
     "tvm.target": {"tag": "tvm.target"},
     "tvm.te": {
-        **dict.fromkeys(("operation", "schedule", "tensor"), "tvm.te"),
+        **dict.fromkeys(("operation", "tensor"), "tvm.te"),
+        "schedule": "tvm.te_schedule",
         "hybrid": "tvm.hybrid",
         "tag": "tvm.tags",
     },

@@ -197,14 +197,14 @@ def _make_array(
     shape: Value,
     strides: Value,
     ndim: Value,
-    dtype: Value,
-    offset: Value,
+    arr_dtype: Value,
+    elem_offset: Value,
 ) -> Value:
     """An array over a pointer: the buffer itself if the array covers all of it, else a newly declared buffer."""
     pointer = context.pointer(data, span)
     extents = read_shape(context, shape, span)
     steps = read_shape(context, strides, span, "strides") if isinstance(strides, list | tuple) else None
-    start = context.int_or_value(offset, span)
+    start = context.int_or_value(elem_offset, span)
     match pointer.owner:
         case BufferDataOp(buffer=buffer) if steps is None and start == 0 and _is_whole(buffer, extents):
             return BufferValue(buffer, "array", _element_of(pointer, span), list(extents))

@@ -21,6 +21,7 @@ from ...dialects.tir import (
     constant_value,
 )
 from ...dialects.tir.annotations import annotation_key
+from ...expressions.expr import Var
 from . import blocks, buffers, pytime, syntax
 from .arithmetic import binary
 from .assertions import write_assert
@@ -142,6 +143,8 @@ def bind_name(context: ElaborationContext, name: str, value: Value, span: Span, 
             return
         case BufferSpec():
             value = buffers.declare_buffer(context, span, value, name)
+        case Var():  # `te.var("n")` in a function, as in `T.var("int32")`
+            value = Variable(mlir_type(value.data_type), span)
         case Loops():
             raise span.error("loops have their place in a for statement")
         case MacroResult():

@@ -73,9 +73,20 @@ class _Matching:
         if len(described) != len(ours):
             raise self._refuse(f"{len(ours)} statements, expected {len(described)}", ours[0] if ours else self.block)
         for one, other in zip(described, ours, strict=True):
+            one = self._without_unit_loops(one, other)
             if type(one) is not type(other):
                 raise self._refuse(f"{other.name}, expected {one.name}", other)
             self._statement(one, other)
+
+    def _without_unit_loops(self, described: Operation, ours: Operation) -> Operation:
+        """The statement in the loops of one iteration of a description that are absent in the program."""
+        while isinstance(described, ForOp) and described.mixed_bounds[:2] == (0, 1):
+            inside = statements(described.body.block)
+            if len(inside) != 1 or (isinstance(ours, ForOp) and ours.mixed_bounds[:2] == (0, 1)):
+                break
+            self.zeros.add(described.variable)
+            (described,) = inside
+        return described
 
     def _statement(self, described: Operation, ours: Operation) -> None:
         match described, ours:

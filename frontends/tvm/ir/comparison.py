@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
+from ....dialects.tir.tree import has_effect, is_expression_op
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
@@ -156,8 +157,36 @@ def _module_form(mod: Module) -> list[str]:
                     op.properties[key] = ArrayAttr([StringAttr("")] * len(names))
             for value in (*op.results, *(arg for block in _blocks(op) for arg in block.args)):
                 value.name_hint = None
+        _order_expressions(copy)
         lines += str(copy).splitlines()
     return lines
+
+
+def _order_expressions(root: Operation) -> None:
+    """Moves the operations of each expression into the order of its operands, which programs do not state."""
+    for block in [block for op in root.walk() for block in _blocks(op)]:
+        pending: dict[Operation, None] = {}
+        for op in list(block.ops):
+            if is_expression_op(op):
+                pending[op] = None
+                continue
+            order = list(_operations_of(op, pending, {}))
+            if len(order) == len(pending) and order != list(pending) and not any(map(has_effect, order)):
+                for each in order:
+                    each.detach()
+                    block.insert_op_before(each, op)
+            pending = {}
+
+
+def _operations_of(op: Operation, among: Mapping[Operation, None], seen: dict[Operation, None]) -> Iterator[Operation]:
+    """The operations among some that compute the operands of an operation, operands first."""
+    inside = [inner for block in _blocks(op) for inner in block.walk()] if is_expression_op(op) else []
+    for operand in (operand for user in (op, *inside) for operand in user.operands):
+        source = operand.owner
+        if isinstance(source, Operation) and source in among and source not in seen:
+            seen[source] = None
+            yield from _operations_of(source, among, seen)
+            yield source
 
 
 def _sorted_entries(entries: DictionaryAttr, function: str) -> DictionaryAttr:

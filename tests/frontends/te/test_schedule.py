@@ -82,6 +82,56 @@ def test_loops_are_fused_by_name() -> None:
     np.testing.assert_array_equal(run_schedule(sch, x, shape=(4, 6)), x * 2)
 
 
+def test_loops_are_fused_in_their_order() -> None:
+    a = te.placeholder((4, 6), name="A")
+    c = te.compute((4, 6), lambda i, j: a[i, j] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    i, j = c.op.axis
+    fused = s[c].fuse(j, i)
+    assert fused.var.name == "i.j.fused"
+    s[c].pragma(fused, "unroll")
+    sch = te.apply_schedule(s, [a, c])
+    assert structure(sch) == "for i_j_fused in T.unroll(24):\n    C"
+    x = numbers(4, 6)
+    np.testing.assert_array_equal(run_schedule(sch, x, shape=(4, 6)), x * 2)
+
+
+def test_no_loops_are_fused_to_a_loop_of_one_iteration() -> None:
+    a, k = te.placeholder((8,), name="A"), te.reduce_axis((0, 8), "k")
+    c = te.compute((), lambda: te.sum(a[k], axis=k), name="C")
+    s = te.create_schedule(c.op)
+    outer, inner = s[c].split(s[c].fuse(*c.op.axis), factor=4)
+    s[c].bind(outer, te.thread_axis("blockIdx.x"))
+    s[c].bind(inner, te.thread_axis("threadIdx.x"))
+    sch = te.apply_schedule(s, [a, c])
+    assert structure(sch).startswith(
+        'for singleton_outer in T.thread_binding(1, thread="blockIdx.x"):\n'
+        '    for singleton_inner in T.thread_binding(4, thread="threadIdx.x"):'
+    )
+    x, y = np.arange(8, dtype="float32"), np.zeros((), "float32")
+    build(sch.mod, target="python")(x, y)
+    assert y == 28
+
+
+def test_the_place_and_the_loops_of_a_stage_have_numbers() -> None:
+    a = te.placeholder((8, 8), name="A")
+    b = te.compute((8, 8), lambda i, j: a[i, j] + 1.0, name="B")
+    c = te.compute((8, 8), lambda i, j: b[i, j] * 2.0, name="C")
+    s = te.create_schedule(c.op)
+    assert (s[b].attach_type, s[b].attach_ivar, s[b].attach_stage) == (1, None, None)
+    outer, inner = s[c].split(c.op.axis[0], 4)
+    s[b].compute_at(s[c], outer)
+    assert (s[b].attach_type, s[b].attach_ivar, s[b].attach_stage) == (4, outer, s[c])
+    s[c].unroll(inner)
+    s[c].vectorize(c.op.axis[1])
+    s[c].pragma(outer, "mark", 3)
+    found = s[c].iter_var_attrs
+    assert (found[inner].iter_type, found[c.op.axis[1]].iter_type) == (te.IterVar.Unrolled, te.IterVar.Vectorized)
+    assert (found[outer].pragma_keys, found[outer].pragma_values) == (("mark",), (3,))
+    s[b].compute_inline()
+    assert s[b].attach_type == 2
+
+
 def test_what_was_said_of_a_loop_goes_with_it() -> None:
     a = te.placeholder((8,), name="A")
     c = te.compute((8,), lambda i: a[i] * 2.0, name="C")
@@ -681,7 +731,6 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         said(lambda s: s[C].fuse(C.op.axis[0], K)),
         "fuse of axes i, k: not next to each other, outermost first, in stage C (has: i, j, k)",
     ),
-    "fuse of nothing": (said(lambda s: s[C].fuse()), "fuse of no axes in stage C"),
     "an axis twice": (said(lambda s: s[C].reorder(K, K)), "reorder: axis k is given twice"),
     "a stage that is computed in itself": (
         said(lambda s: s[C].compute_at(s[C], K)),

@@ -143,3 +143,29 @@ def test_elements_of_another_data_type_are_no_vector() -> None:
     s[b].tensorize(b.op.axis[0], te.decl_tensor_intrin(y.op, lambda _ins, outs: outs[0].vstore(0, other.vload(0))))
     with pytest.raises(TeError, match="a statement accesses other, which is not accessed here"):
         te.apply_schedule(s, [x, b])
+
+
+def test_loops_of_one_iteration_of_an_intrinsic_may_be_absent() -> None:
+    x, w = te.placeholder((4, 8), name="x"), te.placeholder((1, 8), name="w")
+    k = te.reduce_axis((0, 8), "k")
+    y = te.compute((4, 1), lambda i, j: te.sum(x[i, k] * w[j, k], axis=k), name="y")
+    strided = te.decl_buffer(y.shape, y.dtype, "y", strides=[te.var("stride"), 1], offset_factor=1)
+    call = lambda ins, outs: te.call_packed("test.te.rows", *ins, outs[0])  # noqa: E731
+    intrin = te.decl_tensor_intrin(y.op, call, binds={y: strided})
+    register_func("test.te.rows", lambda a, b, c: c.__setitem__(slice(None), a @ b.T), override=True)
+    a, v, r = te.placeholder((4, 8), name="A"), te.placeholder((8,), name="V"), te.reduce_axis((0, 8), "r")
+    c = te.compute((4,), lambda i: te.sum(a[i, r] * v[r], axis=r), name="C")
+    s = te.create_schedule(c.op)
+    s[c].tensorize(c.op.axis[0], intrin)
+    with pytest.raises(stepwell.ScheduleError, match="does not match"):  # a result of one dimension, not of two
+        te.apply_schedule(s, [a, v, c])
+    b = te.placeholder((3, 8), name="B")
+    c = te.compute((4, 3), lambda i, j: te.sum(a[i, r] * b[j, r], axis=r), name="C")
+    s = te.create_schedule(c.op)
+    s[c].reorder(c.op.axis[1], c.op.axis[0], r)
+    s[c].tensorize(c.op.axis[0], intrin)
+    rng = np.random.default_rng(0)
+    p, q = rng.integers(0, 9, (4, 8)).astype("float32"), rng.integers(0, 9, (3, 8)).astype("float32")
+    sch = te.apply_schedule(s, [a, b, c])
+    assert "test.te.rows" in sch.mod.script()
+    np.testing.assert_array_equal(run_schedule(sch, p, q, shape=(4, 3)), p @ q.T)

@@ -633,6 +633,12 @@ def test_an_array_over_all_of_a_buffer_is_the_buffer() -> None:
     says(f'T.call_packed("f", {array}, 1)', 'T.call_packed("f", A, 1)')
 
 
+def test_an_array_may_state_its_type_as_calls_do() -> None:
+    shape = "T.tvm_stack_make_shape(16, 16, dtype='handle')"
+    array = f"T.tvm_stack_make_array(A.data, {shape}, 0, 2, 0.0, 0, dtype='handle')"
+    says(f'T.call_packed("f", {array}, 1)', 'T.call_packed("f", A, 1)')
+
+
 def test_an_array_over_part_of_a_buffer_is_declared() -> None:
     shape, strides = "T.tvm_stack_make_shape(4, 4)", "T.tvm_stack_make_shape(16, 1)"
     array = f"T.tvm_stack_make_array(A.data, {shape}, {strides}, 2, T.float32(0.0), 8)"
