@@ -15,10 +15,7 @@ _NO_ARRAYS = "use the lists of tvm.relay.prelude.Prelude"
 ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm.database": "records are lines of files: autotvm.callback.log_to_file, autotvm.record",
     "tvm.autotvm.feature": "models of speed have the knobs as features",
-    **dict.fromkeys(
-        ("tvm.auto_scheduler.feature", "tvm.auto_scheduler.loop_state"),
-        "the schedule of a workload is the default schedule, expected te.create_schedule for others",
-    ),
+    "tvm.auto_scheduler.feature": "schedules are measured; there is no model of speed",
     **dict.fromkeys(
         (
             "tvm.meta_schedule.arg_info",
@@ -32,6 +29,8 @@ ABSENT_MODULES: dict[str, str] = {
             "tvm.meta_schedule.post_optimization",
             "tvm.meta_schedule.task_scheduler",
             "tvm.meta_schedule.testing.custom_builder_runner",
+            "tvm.meta_schedule.testing.dataset_collect_models",
+            "tvm.meta_schedule.testing.tlcbench",
             "tvm.meta_schedule.testing.dummy_object",
             "tvm.meta_schedule.testing.local_rpc",
             "tvm.meta_schedule.testing.relay_workload",
@@ -114,6 +113,12 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm.tuner.model_based_tuner": "models of speed have the knobs as features: autotvm.tuner.XGBTuner",
     "tvm.autotvm.tuner.xgboost_cost_model": "models of speed have the knobs as features: autotvm.tuner.XGBTuner",
     "tvm.tir.tensor_intrin.hexagon": "intrinsics of processors and of cuda: tvm.tir.tensor_intrin.x86, cuda",
+    "tvm.tir.tensor_intrin.riscv_cpu": "intrinsics of processors and of cuda: tvm.tir.tensor_intrin.x86, cuda",
+    "tvm.topi.hexagon": "expected the target llvm or cuda",
+    **dict.fromkeys(
+        ("tvm.meta_schedule.cost_model.mlp_model", "tvm.meta_schedule.cost_model.xgb_model"),
+        "each schedule is measured, or a CostModel of users orders them",
+    ),
     "tvm.tir.tensor_intrin.metal": "intrinsics of processors and of cuda: tvm.tir.tensor_intrin.x86, cuda",
     "tvm.topi.x86.tensor_intrin": "tvm.tir.tensor_intrin.x86, whose names Schedule.tensorize takes",
     "tvm.topi.arm_cpu.tensor_intrin": "tvm.tir.tensor_intrin.arm_cpu, whose names Schedule.tensorize takes",

@@ -33,12 +33,16 @@ SUBMODULES: dict[str, dict[str, str]] = {
             ("schedule_rule", ("multi_level_tiling",)),
             ("postproc", ("disallow_dynamic_loop", "rewrite_reduction_block", "rewrite_tensorize", "verify_gpu_code")),
             ("mutator", ("mutate_tile_size", "mutate_parallel", "mutate_unroll", "mutate_thread_binding")),
+            ("cost_model", ("cost_model", "random_model")),
             ("search_strategy", ("evolutionary_search", "replay_trace", "replay_func")),
             ("space_generator", ("post_order_apply", "schedule_fn", "space_generator_union")),
         )
     },
     "tvm.meta_schedule.builder": {"local_builder": "tvm.meta_schedule.builder"},
-    "tvm.meta_schedule.database": dict.fromkeys(("json_database", "memory_database"), "tvm.meta_schedule.database"),
+    "tvm.meta_schedule.database": dict.fromkeys(
+        ("json_database", "memory_database", "ordered_union_database", "schedule_fn_database", "union_database"),
+        "tvm.meta_schedule.database",
+    ),
     "tvm.meta_schedule.runner": {"config": "tvm.meta_schedule.runner", "local_runner": "tvm.meta_schedule.runner"},
     "tvm.relay": dict.fromkeys(("base", "function", "module", "ty"), "tvm.relay"),
     "tvm.relay.analysis": {"analysis": "tvm.relay.analysis"},

@@ -12,6 +12,7 @@ from . import (
     compute_dag,
     cost_model,
     dispatcher,
+    loop_state,
     measure,
     measure_record,
     relay_integration,
@@ -49,7 +50,7 @@ __all__ = [
     "PreloadCustomSketchRule", "PreloadMeasuredStates", "RPCRunner", "RandomModel", "RecordReader", "RecordToFile",
     "SearchTask", "SketchPolicy", "TaskScheduler", "TuningOptions", "XGBModel", "_ffi_api", "auto_schedule",
     "compute_dag", "cost_model", "create_task", "dispatcher", "extract_tasks", "is_auto_scheduler_enabled", "load_best",
-    "load_best_record", "load_records", "make_workload_key", "measure", "measure_record",
+    "load_best_record", "load_records", "loop_state", "make_workload_key", "measure", "measure_record",
     "register_task_input_check_func", "register_workload", "relay_integration", "save_records", "search_policy",
     "search_task", "sparse_inputs", "task_scheduler", "utils", "workload_registry",
 ]  # fmt: skip

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from ....core.errors import OptionError
@@ -22,6 +21,7 @@ from ..meta_schedule.space_generator import default_schedule
 from ..target.target import Target, target_of
 from ..tir import Schedule
 from ..tir.analysis import estimate_tir_flops
+from .loop_state import State
 from .transform_steps import apply_steps, stage_order
 from .workload_registry import workload_key_to_tensors
 
@@ -38,13 +38,6 @@ class LayoutRewriteOption:
         """No change, for each target."""
         del target, in_relay_integration
         return LayoutRewriteOption.NO_REWRITE
-
-
-@dataclass(frozen=True)
-class State:
-    """The schedule in a record. transform_steps: TVM's steps; without one the schedule is the default schedule."""
-
-    transform_steps: tuple[Any, ...] = field(default_factory=tuple[Any, ...])
 
 
 class ComputeDAG:
@@ -81,16 +74,18 @@ class ComputeDAG:
 
     @property
     def init_state(self) -> State:
-        """The default schedule."""
-        return State()
+        """The state without steps: its program has the default schedule."""
+        return State(dag=self)
 
     def get_init_state(self) -> State:
-        """The default schedule."""
-        return State()
+        """The state without steps: its program has the default schedule."""
+        return State(dag=self)
 
     def infer_bound_from_state(self, state: State) -> State:
-        """The state."""
-        return state
+        """A state whose loops all have bounds; of a state of a record, one that shows its stages. Errors as of
+        `te.apply_schedule`."""
+        own = state if state.dag is self else State(state.transform_steps, self)
+        return own.with_bounds()
 
     def default_schedule(self) -> Schedule:
         """The kernel with the default schedule."""

@@ -49,7 +49,7 @@ def load_record_from_string(record: str) -> tuple[MeasureInput, MeasureResult]:
         result = MeasureResult(tuple(map(float, costs)), int(error_no), "", all_cost, int(timestamp))
     except (ValueError, KeyError, TypeError) as error:
         raise LoadError(f"{record[:60]!r}, expected a record of auto_scheduler: {error}") from None
-    return MeasureInput(RecordedTask(str(key), Target(target)), State(tuple(steps))), result
+    return MeasureInput(RecordedTask(str(key), Target(target)), State(steps)), result
 
 
 class RecordToFile(MeasureCallback):

@@ -64,7 +64,7 @@ class SearchPolicy:
         """Measures the schedule unless it has been measured, or there are no trials. Returns the result. callbacks: of
         the measurement."""
         if self.result is None and trials > 0:
-            inp = MeasureInput(self.search_task, State())
+            inp = MeasureInput(self.search_task, self.search_task.compute_dag.get_init_state())
             self.result = measure(inp, builder, runner)
             for callback in callbacks:
                 callback.callback(self, [inp], [self.result])
@@ -87,7 +87,7 @@ class SketchPolicy(SearchPolicy):
 
     def generate_sketches(self, print_for_debug: bool = False) -> list[State]:
         """The default schedule."""
-        return [State()]
+        return [self.search_task.compute_dag.get_init_state()]
 
     sample_initial_population = generate_sketches
 

@@ -49,18 +49,23 @@ def stage_order(tensors: Sequence[Tensor]) -> list[Operation]:
 
 
 def apply_steps(tensors: Sequence[Tensor], steps: Sequence[Sequence[Any]]) -> tuple[Schedule, list[str]]:
-    """The schedule of TVM's steps on tensors, and its calls as text. OptionError for an unknown step, the errors of the
-    calls."""
-    replay = _Replay(tensors, steps)
+    """The schedule of TVM's steps on tensors, and its calls as text. Errors as of `replay_steps`."""
+    replay = replay_steps(tensors, steps)
+    return replay.schedule, replay.lines
+
+
+def replay_steps(tensors: Sequence[Tensor], steps: Sequence[Sequence[Any]]) -> Replay:
+    """The replay of TVM's steps on tensors. OptionError for an unknown step, the errors of the calls."""
+    replay = Replay(tensors, steps)
     for name, *arguments in steps:
         if name not in _STEPS:
             raise OptionError(f"step {name!r} of a schedule, expected {', '.join(_STEPS)}")
         _STEPS[name](replay, *arguments)
-    return replay.schedule, replay.lines
+    return replay
 
 
-class _Replay:
-    """The replay of steps. stages, loops: by TVM's numbers."""
+class Replay:
+    """The replay of steps. schedule: of the tensors.  stages, loops: by TVM's numbers.  lines: the calls as text."""
 
     def __init__(self, tensors: Sequence[Tensor], steps: Sequence[Sequence[Any]]):
         order = stage_order(tensors)
@@ -185,19 +190,19 @@ def _text(value: Any) -> str:
 
 
 _STEPS: dict[str, Callable[..., None]] = {
-    "AN": _Replay.annotate,
-    "CA": _Replay.compute_at,
-    "CHR": _Replay.cache_read,
-    "CHW": _Replay.cache_write,
-    "CI": _Replay.compute_inline,
-    "CR": _Replay.compute_root,
-    "FFSP": _Replay.follow_fused_split,
-    "FSP": _Replay.follow_split,
-    "FU": _Replay.fuse,
-    "PR": _Replay.pragma,
-    "RE": _Replay.reorder,
-    "RF": _Replay.rfactor,
-    "SA": _Replay.storage_align,
-    "SP": _Replay.split,
+    "AN": Replay.annotate,
+    "CA": Replay.compute_at,
+    "CHR": Replay.cache_read,
+    "CHW": Replay.cache_write,
+    "CI": Replay.compute_inline,
+    "CR": Replay.compute_root,
+    "FFSP": Replay.follow_fused_split,
+    "FSP": Replay.follow_split,
+    "FU": Replay.fuse,
+    "PR": Replay.pragma,
+    "RE": Replay.reorder,
+    "RF": Replay.rfactor,
+    "SA": Replay.storage_align,
+    "SP": Replay.split,
 }
 """The steps by their names in records."""

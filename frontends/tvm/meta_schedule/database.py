@@ -65,6 +65,17 @@ class Workload:
         return f"{self.shash:016x}"
 
 
+class Seconds(float):
+    """Seconds, as a number."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> float:
+        """The number, as of an expression."""
+        return float(self)
+
+
 @dataclass(frozen=True, eq=False)
 class TuningRecord:
     """A schedule of a kernel. run_secs: the seconds of the measured repetitions, empty if nothing was measured.
@@ -76,6 +87,9 @@ class TuningRecord:
     target: Target | None = None
     args_info: Any = None
     is_default: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "run_secs", tuple(Seconds(each) for each in self.run_secs or ()))
 
     @property
     def mean(self) -> float:
@@ -224,13 +238,15 @@ class JSONDatabase(Database):
         allow_missing: bool = True,
         module_equality: str = "structural",
     ):
-        """work_dir: the folder, or path_tuning_record: the file; a record has its kernel, so there is no file
-        `path_workload`. allow_missing: whether a missing file is an empty database. OptionError without a path,
+        """work_dir: the folder, or path_tuning_record: the file; a record has its kernel, so no file `path_workload` is
+        written. allow_missing: whether a missing file is an empty database. OptionError without a path,
         LoadError for a file that is missing or no database."""
         super().__init__()
         if work_dir is None and path_tuning_record is None:
             raise OptionError("JSONDatabase: expected work_dir or path_tuning_record")
         self.path = Path(path_tuning_record or Path(work_dir or "") / "database_tuning_record.json")
+        self.path_tuning_record = str(self.path)
+        self.path_workload = str(path_workload or self.path.with_name("database_workload.json"))
         if self.path.exists():
             for line in self.path.read_text().splitlines():
                 super().commit_tuning_record(_read(line, self.path))
