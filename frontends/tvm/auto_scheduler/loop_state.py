@@ -88,8 +88,8 @@ class State:
     """A schedule of the tensors of a `ComputeDAG`, transformed step by step.
 
     transform_steps: the steps, as records have them; without one, the program gets its default schedule.  dag: of the
-    tensors; a state of a record has none, and shows no stages, nor does one of a kernel of a graph.  Stages are named by
-    their operations, tensors or numbers. OptionError for steps that do not fit.
+    tensors; a state of a record has none, and shows no stages, nor does one of a kernel of a graph.  Stages are named
+    by their operations, tensors or numbers. OptionError for steps that do not fit.
     """
 
     ANNOTATION_TRANS_TABLE = {name: number for number, name in enumerate(ANNOTATIONS)}
