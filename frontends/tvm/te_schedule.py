@@ -7,10 +7,10 @@ from typing import Any
 from ...expressions.axes import IterVar, Range
 from ...expressions.expr import IntImm, PrimExpr, Var
 from ...expressions.rewrite import Substitution
-from ...expressions.tensor import ComputeOp, PlaceholderOp, Tensor, topological_order
+from ...expressions.tensor import PlaceholderOp, Tensor, topological_order
 from .. import te
 from ..te.apply_schedule import AxisBounds, apply_schedule
-from ..te.stage import Fuse, Split
+from ..te.stage import Singleton
 from . import te as names
 from .absent import report_absent
 from .arith import Analyzer
@@ -86,4 +86,5 @@ def _variables(expr: PrimExpr) -> list[Var]:
     return [expr] if isinstance(expr, Var) else [var for child in expr.children for var in _variables(child)]
 
 
-__all__ = [*names.__all__, "ComputeOp", "Fuse", "InferBound", "ScheduleOps", "Split"]
+__all__ = ["InferBound", "ScheduleOps", "Singleton"]
+__all__ += names.__all__

@@ -7,7 +7,7 @@ from collections.abc import Iterator as Iteration
 from copy import copy
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from ....core.errors import OptionError
 from ....expressions.axes import Range
@@ -154,11 +154,11 @@ class State:
     def _apply(self, step: list[Any]) -> Any:
         """Adds a step and applies it to the loops. OptionError for an unknown step, and without tensors."""
         name, *arguments = step
-        if name not in _APPLICATIONS:
-            raise OptionError(f"step {name!r} of a schedule, expected {', '.join(_APPLICATIONS)}")
+        if name not in self._APPLICATIONS:
+            raise OptionError(f"step {name!r} of a schedule, expected {', '.join(self._APPLICATIONS)}")
         if not self.stages:
             raise OptionError("a step on a state without stages, expected a state of a workload of tensors")
-        result = _APPLICATIONS[name](self, *arguments)
+        result = self._APPLICATIONS[name](self, *arguments)
         self.transform_steps.append(step)
         return result
 
@@ -380,6 +380,13 @@ class State:
     def _rfactor(self, stage: int, loop: int, position: int) -> Operation:
         return self._insert(stage, True, ["RF", stage, loop, position])
 
+    _APPLICATIONS: ClassVar[dict[str, Callable[..., Any]]] = {
+        "AN": _mark, "CA": _compute_at, "CHR": _cache_read, "CHW": _cache_write, "CI": _compute_inline,
+        "CR": _compute_root, "FFSP": _follow_fused_split, "FSP": _follow_split, "FU": _fuse, "PR": _pragma,
+        "RE": _reorder, "RF": _rfactor, "SA": _align, "SP": _split,
+    }  # fmt: skip
+    """The applications of steps to the loops of a state, by their names in records."""
+
     # Programs
 
     def _replay(self, steps: Sequence[Any]) -> Replay:
@@ -443,14 +450,6 @@ def _plain(steps: Any) -> Any:
     """Steps as lists, as they are in records."""
     return [_plain(each) for each in steps] if isinstance(steps, list | tuple) else steps  # pyright: ignore
 
-
-_APPLICATIONS: dict[str, Callable[..., Any]] = {
-    "AN": State._mark, "CA": State._compute_at, "CHR": State._cache_read, "CHW": State._cache_write,
-    "CI": State._compute_inline, "CR": State._compute_root, "FFSP": State._follow_fused_split,
-    "FSP": State._follow_split, "FU": State._fuse, "PR": State._pragma, "RE": State._reorder, "RF": State._rfactor,
-    "SA": State._align, "SP": State._split,
-}  # fmt: skip
-"""The applications of steps to the loops of a state, by their names in records."""
 
 StateObject = State
 """The state, as TVM names it in C++."""

@@ -38,6 +38,7 @@ from ..ir.module import IRModule, PrimFunc
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, XdslPass, as_module, run_passes
 from .intrinsics import lower_intrinsics
+from .selects import make_selects_lazy
 
 _KERNEL_FORMATS = ("cu", "ptx")
 C_FORMATS = ("c", "cc")
@@ -403,9 +404,12 @@ def _program(
         params = _parameters(args, binds or {})
         scheduled = te.apply_schedule(inputs, params, enable_check=enable_check, keeps_inits=keeps_inits)
         inputs = PrimFunc(scheduled.mod.op).with_attr("from_legacy_te_schedule", True)
-    if isinstance(inputs, Sequence):
-        return _join(inputs)
-    return as_module(inputs if name is None else IRModule({name: inputs}))
+    mod = (
+        _join(inputs)
+        if isinstance(inputs, Sequence)
+        else as_module(inputs if name is None else IRModule({name: inputs}))
+    )
+    return make_selects_lazy(mod)
 
 
 def _readable_program(

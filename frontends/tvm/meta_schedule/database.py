@@ -124,7 +124,8 @@ class Database:
             "ordered_union": OrderedUnionDatabase,
         }  # fmt: skip
         if callable(kind):
-            return ScheduleFnDatabase(kind)
+            schedule_fn: Callable[..., Any] = kind
+            return ScheduleFnDatabase(schedule_fn)
         if kind not in classes:
             raise OptionError(f"database {kind!r}, expected a Database, a function, {', '.join(map(repr, classes))}")
         return classes[kind](*args, **kwargs)

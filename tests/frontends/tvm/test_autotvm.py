@@ -278,6 +278,14 @@ def test_spaces_have_the_configurations_of_tvm() -> None:
             define()
 
 
+def test_a_filter_of_former_programs_reads_the_first_size() -> None:
+    cfg = autotvm.ConfigSpace()
+    cfg.define_split(
+        "tile", cfg.axis(64), num_outputs=3, filter=lambda entity: entity.size[0] * 2 >= entity.size[1] == 8
+    )
+    assert [entity.size for entity in cfg.space_map["tile"].entities] == [[8, 8, 1], [4, 8, 2]]
+
+
 def test_a_filter_restricts_combinations() -> None:
     cfg = product_task(128).config_space
     assert cfg.knob2point([4, 1]) == 12

@@ -186,7 +186,8 @@ def test_graphs_have_schedules_of_a_database() -> None:
         relay.build(mod, "llvm")
     assert len(seen) == count
     data, weight = (np.random.default_rng(0).random(shape, np.float32) for shape in ((4, 8), (6, 8)))
-    for each in (lib, ms.relay_integration.compile_relay(database, mod, "llvm", {})):
+    libs: list[Any] = [lib, ms.relay_integration.compile_relay(database, mod, "llvm", {})]
+    for each in libs:
         graph = tvm.contrib.graph_executor.GraphModule(each["default"](tvm.cpu()))
         graph.run(x=data, w=weight)
         np.testing.assert_allclose(graph.get_output(0).numpy(), np.maximum(data @ weight.T, 0) + 1, rtol=1e-5)
@@ -313,7 +314,8 @@ def test_a_random_model_can_be_saved(tmp_path: Path) -> None:
     candidates = [ms.MeasureCandidate(tvm.tir.Schedule(product()), [])] * 20
     model, context = ms.cost_model.RandomModel(seed=5), ms.TuneContext()
     first = model.predict(context, candidates)
-    assert (first == ms.CostModel.create("random", seed=5, num_tuning_cores=1).predict(context, candidates)).all()
+    same: Any = ms.CostModel.create("random", seed=5, num_tuning_cores=1)
+    assert (first == same.predict(context, candidates)).all()
     assert ((first >= 0) & (first <= model.max_range)).all()
     model.save(tmp_path / "state.npy")
     second = model.predict(context, candidates)
@@ -343,7 +345,8 @@ def test_a_function_is_a_database() -> None:
     found = database.query(product(), "llvm", kind="ir_module")
     assert "T.parallel" in found.script()
     check_multiplies(found)
-    assert database.query_tuning_record(product(), "llvm", "product").run_secs == ()
+    record: Any = database.query_tuning_record(product(), "llvm", "product")
+    assert record.run_secs == ()
     assert names == ["main", "product"]
     assert ms.database.ScheduleFnDatabase(lambda sch: False).query(product()) is None
 
@@ -356,6 +359,7 @@ def test_databases_can_be_united() -> None:
         database.commit_tuning_record(ms.TuningRecord(trace, workload, [seconds]))
     for kind, expected in (("union", 1.0), ("ordered_union", 2.0)):
         union = ms.database.Database.create(kind, ms.database.MemoryDatabase(), slow, fast)
-        assert [each.value for each in union.query_tuning_record(product()).run_secs] == [expected]
+        record: Any = union.query_tuning_record(product())
+        assert [each.value for each in record.run_secs] == [expected]
         assert union.has_schedules_of_users()
     assert ms.database.UnionDatabase().query(product()) is None

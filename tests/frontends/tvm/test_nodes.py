@@ -329,16 +329,17 @@ def test_programs_are_equal_whatever_the_order_of_their_operations() -> None:
     c = te.compute((8, 8), lambda i, j: te.sum(a[i, k] * b[j, k], axis=k), name="C")
     func = te.create_prim_func([a, b, c])
 
-    @T.prim_func
-    def expected(X: T.Buffer((8, 8), "float32"), Y: T.Buffer((8, 8), "float32"), Z: T.Buffer((8, 8), "float32")):
-        T.func_attr({"tir.noalias": True})
-        for i, j, r in T.grid(8, 8, 8):
-            with T.block("Z"):
-                vi, vj, vr = T.axis.remap("SSR", [i, j, r])
-                with T.init():
-                    Z[vi, vj] = T.float32(0)
-                Z[vi, vj] = Z[vi, vj] + X[vi, vr] * Y[vj, vr]
-
+    expected = prim_func("""
+@T.prim_func
+def main(X: T.Buffer((8, 8), "float32"), Y: T.Buffer((8, 8), "float32"), Z: T.Buffer((8, 8), "float32")):
+    T.func_attr({"tir.noalias": True})
+    for i, j, r in T.grid(8, 8, 8):
+        with T.block("Z"):
+            vi, vj, vr = T.axis.remap("SSR", [i, j, r])
+            with T.init():
+                Z[vi, vj] = T.float32(0)
+            Z[vi, vj] = Z[vi, vj] + X[vi, vr] * Y[vj, vr]
+""")
     tvm.ir.assert_structural_equal(func.without_attr("global_symbol"), expected.without_attr("global_symbol"))
     assert tvm.ir.structural_hash(func.without_attr("global_symbol")) == tvm.ir.structural_hash(
         expected.without_attr("global_symbol")

@@ -44,6 +44,8 @@ def _length(var: Any) -> int:
     if isinstance(var, IterVar):
         if var.dom is None:
             return -1
+        if isinstance(var.dom.extent, int):  # of a domain of users
+            return var.dom.extent
         if not isinstance(var.dom.extent, IntImm):
             raise UnsupportedError(f"axis {var.var.name} of extent {var.dom.extent}, expected a constant")
         return var.dom.extent.value
@@ -246,7 +248,11 @@ class SplitSpace(TransformSpace[SplitEntity]):
         for entity in entities:
             if len(entity.size) != num_outputs:
                 raise OptionError(f"define_split: candidate {entity}, expected {num_outputs} sizes")
-        super().__init__(policy, [each for each in entities if filter is None or filter(each)], num_outputs)
+        kept = [each for each in entities if filter is None or filter(each)]
+        if not kept and filter is not None:  # as until v0.5, where the first size was a number
+            whole = [SplitEntity([self.product // prod(each.size[1:]), *each.size[1:]]) for each in entities]
+            kept = [each for each in whole if filter(each)]
+        super().__init__(policy, kept, num_outputs)
 
     def _factors(self, policy: str, most: int) -> list[int]:
         tables = {
