@@ -308,7 +308,7 @@ class UnionDatabase(PyDatabase):
         return any(each.has_schedules_of_users() for each in self.databases)
 
     def _found(self, mod: Module, target: TargetLike | None, workload_name: str | None) -> list[TuningRecord]:
-        """The record of each database that has one."""
+        """The records of a kernel in the databases."""
         records = (each.query_tuning_record(mod, target, workload_name) for each in self.databases)
         return [record for record in records if record is not None]
 
