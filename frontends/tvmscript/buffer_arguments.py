@@ -72,7 +72,7 @@ def takes(arguments: type[BufferArguments], without: tuple[str, ...] = ()) -> Ca
 
 def read_spec(context: ElaborationContext, span: Span, arguments: BufferArguments) -> BufferSpec:
     """The specification of a buffer from the arguments of its declaration."""
-    is_plain = arguments.buffer_type in ("default", "") and arguments.layout in (None, "default")
+    is_plain = arguments.buffer_type in ("default", "auto", "") and arguments.layout in (None, "default")
     if not is_plain or arguments.axis_separators:
         raise span.error("buffer_type, axis_separators and layout are not supported")
     element = context.type(arguments.dtype, span)

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
 from ....dialects.tir.tree import has_effect, is_expression_op
-from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var
+from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var, const
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
 from ....operators import Operator
@@ -89,7 +89,9 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             return _module_form(node)
         case PrimExpr():
             return [_expression_form(node, {}, map_free_vars)]
-        case bool() | int() | float() | str() | None:
+        case bool() | int() | float():
+            return _form(const(node), map_free_vars)
+        case str() | None:
             return [repr(node)]
         case Mapping():
             return [line for key in sorted(map(str, node)) for line in [key, *_form(node[key], map_free_vars)]]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]

@@ -49,15 +49,22 @@ def _mark(is_available: Callable[[], bool], reason: str) -> Callable[..., Any]:
         # lazy: pytest runs tests alone
         import pytest
 
-        marks = [pytest.mark.skipif(not is_available(), reason=reason)]
+        marks = _Marks([pytest.mark.skipif(not is_available(), reason=reason)])
         if not functions:
             return marks
         (function,) = functions
-        for mark in marks:
-            function = mark(function)
-        return function
+        return marks(function)
 
     return decorate
+
+
+class _Marks(list[Any]):
+    """Marks of tests, which decorate a test, too."""
+
+    def __call__(self, function: Any) -> Any:
+        for mark in self:
+            function = mark(function)
+        return function
 
 
 def _has_feature(name: str) -> bool:

@@ -673,6 +673,10 @@ def test_size(size, target, dev):
 def test_opencl():
     assert False
 
+@tvm.testing.requires_metal()
+def test_metal():
+    assert False
+
 if __name__ == "__main__":
     tvm.testing.main()
 """
@@ -682,7 +686,7 @@ def test_marks_and_fixtures_of_tests(warm_python: WarmPython, tmp_path: Path) ->
     program = tmp_path / "test_sizes.py"
     program.write_text("import stepwell.frontends.tvm as own\nown.install()\n" + TESTS)
     done = warm_python.run(str(program), "-q", "-p", "no:cacheprovider", cwd=tmp_path)
-    assert "2 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert "2 passed, 2 skipped" in done.stdout, done.stdout + done.stderr
 
 
 def test_a_function_on_buffers_is_a_module_of_its_global_symbol() -> None:

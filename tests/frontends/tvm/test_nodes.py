@@ -348,3 +348,11 @@ def main(X: T.Buffer((8, 8), "float32"), Y: T.Buffer((8, 8), "float32"), Z: T.Bu
         expected.script().replace("Z[vi, vj] + X[vi, vr] * Y", "X[vi, vr] * Y[vj, vr] + Z[vi, vj] * Y")
     )
     assert not tvm.ir.structural_equal(swapped, expected)
+
+
+def test_numbers_are_equal_to_their_constants() -> None:
+    assert tvm.ir.structural_equal(tir.const(2, "int32"), 2)
+    assert not tvm.ir.structural_equal(tir.const(2, "int64"), 2)
+    assert tvm.ir.structural_hash([1, 2.5]) == tvm.ir.structural_hash(
+        [tir.const(1, "int32"), tir.const(2.5, "float32")]
+    )

@@ -627,6 +627,11 @@ def test_a_symbolic_buffer_with_an_offset_of_its_own_is_row_major() -> None:
     assert lines[1] == "B = T.match_buffer(b, (4, k, 3, k), strides=(k * 3 * k, k * 3, k, 1), offset_factor=1)"
 
 
+def test_a_buffer_of_the_type_auto_is_a_buffer() -> None:
+    body = 'k = T.int32()\nB = T.match_buffer(b, (k,), buffer_type="auto")\nB[0] = 1.0'
+    assert printed(body, params="b: T.handle")[1] == "B = T.match_buffer(b, (k,))"
+
+
 def test_an_array_over_all_of_a_buffer_is_the_buffer() -> None:
     shape = "T.tvm_stack_make_shape(16, 16)"
     array = f"T.tvm_stack_make_array(A.data, {shape}, 0, 2, T.float32(0.0), 0)"

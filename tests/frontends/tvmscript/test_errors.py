@@ -401,7 +401,7 @@ STATEMENTS = {
     "extent of a negative shape": "B = T.alloc_buffer((-1,))  # error: extent -1 of a shape, expected 0 or more",
     "shape of a string": "B = T.alloc_buffer('n *')  # error: expected an expression, got ')'",
     "dtype of handles": "B = T.alloc_buffer((4,), 'handle')  # error: buffers of handles are not supported",
-    "kind of a buffer": "B = T.alloc_buffer((4,), buffer_type='auto')  # error: buffer_type, axis_separators and layout are not supported",
+    "kind of a buffer": "B = T.alloc_buffer((4,), buffer_type='image')  # error: buffer_type, axis_separators and layout are not supported",
     "memory of an allocated buffer": "B = T.alloc_buffer((4,), data=p)  # error: T.alloc_buffer allocates its own memory, got data",
     "constant array of another size": "w = T.allocate_const([1, 2], 'int32', [3])  # error: T.allocate_const: 2 numbers for 3 elements",
     "constant array of text": "w = T.allocate_const(['a'], 'int32', [1])  # error: T.allocate_const needs a list of numbers",
