@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from ...core.errors import StepwellError, UnsupportedError
+from ...dialects import tir as tir_dialect
 from ...module import Module
 from ...operators.relax import FuncOp
 from ..tvmscript import decorators, parse_tvmscript
@@ -73,9 +75,18 @@ IS_PYTHON = "is_python_function"
 """The attribute of functions that `pyfunc` has decorated."""
 
 
-def from_source(text: str) -> IRModule:
-    """The module written as TVMScript in `text`. Raises `ParseError` at the line of the error."""
-    return _as_ir_module(parse_tvmscript(text))
+def from_source(text: str) -> IRModule | PrimFunc:
+    """The module written as TVMScript in `text`, or the function on buffers if the text is one without a module. Raises
+    `ParseError` at the line of the error."""
+    mod = parse_tvmscript(text)
+    functions = list(mod.function_ops.values())
+    if (
+        len(functions) == 1
+        and isinstance(functions[0], tir_dialect.FuncOp)
+        and not re.search(r"^class\b", text, re.MULTILINE)
+    ):
+        return PrimFunc(mod.op)
+    return _as_ir_module(mod)
 
 
 def _as_ir_module(mod: Module) -> IRModule:

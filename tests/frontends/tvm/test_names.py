@@ -905,7 +905,7 @@ CALL = 'T.evaluate(T.tvm_fill_fragment(C.data, 16, 16, 16, C.elem_offset // 256,
 
 
 def test_fragments_may_be_parameters_of_intrinsics() -> None:
-    description, implementation = (tvm.script.from_source(FILL.replace("BODY", body))["fill"] for body in (LOOPS, CALL))
+    description, implementation = (tvm.script.from_source(FILL.replace("BODY", body)) for body in (LOOPS, CALL))
     tir.TensorIntrin.register("tests.names.fill", description, implementation, override=True)
     assert tir.TensorIntrin.get("tests.names.fill")
 

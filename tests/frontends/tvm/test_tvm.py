@@ -158,9 +158,13 @@ def test_operators_have_names() -> None:
 
 
 def test_text_is_read() -> None:
-    mod = tvm.script.from_source(doubled().script())
+    mod = tvm.script.from_source(IRModule({"main": doubled()}).script())
     assert isinstance(mod, IRModule)
-    assert mod["main"].script().count("def main") == 1
+    func = mod["main"]
+    assert func.script().count("def main") == 1
+    again = tvm.script.from_source(func.script())
+    assert isinstance(again, tvm.tir.PrimFunc)
+    tvm.ir.assert_structural_equal(again, func)
 
 
 def test_a_check_of_a_module_cannot_be_left_out() -> None:
