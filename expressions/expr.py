@@ -6,7 +6,8 @@ follow the rules of `core.dtypes`, as in TVM; integer constants are folded. `wri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator as operators
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from ..core import dtypes
@@ -373,9 +374,14 @@ class Max(BinaryOp):
 
 
 class CmpOp(BinaryOp):
-    """Base class of the comparison operators."""
+    """Base class of the comparison operators. A comparison of constants has a truth value in Python."""
 
     __slots__ = ()
+
+    def __bool__(self) -> bool:
+        if isinstance(self.a, IntImm | FloatImm) and isinstance(self.b, IntImm | FloatImm):
+            return _ORDERS[self.operator](self.a.value, self.b.value)
+        return super().__bool__()
 
 
 class EQ(CmpOp):
@@ -386,6 +392,11 @@ class EQ(CmpOp):
 
     def __bool__(self) -> bool:
         return _is_same(self.a, self.b)
+
+
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "lt": operators.lt, "le": operators.le, "gt": operators.gt, "ge": operators.ge
+}  # fmt: skip
 
 
 def _is_same(a: PrimExpr, b: PrimExpr) -> bool:
