@@ -75,7 +75,7 @@ IS_PYTHON = "is_python_function"
 """The attribute of functions that `pyfunc` has decorated."""
 
 
-def from_source(text: str) -> IRModule | PrimFunc:
+def from_source(text: str) -> Any:
     """The module written as TVMScript in `text`, or the function on buffers if the text is one without a module. Raises
     `ParseError` at the line of the error."""
     mod = parse_tvmscript(text)
