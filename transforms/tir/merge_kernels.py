@@ -196,7 +196,7 @@ class _Extents:
     def __init__(self, builder: TirBuilder, value: SSAValue, names: set[str]):
         self._builder = builder
         self._names = names
-        self._multiples = {(1, i32): self._let(value)}
+        self._multiples: dict[tuple[int, Attribute], SSAValue] = {(1, i32): self._let(value)}
 
     def _let(self, value: SSAValue) -> SSAValue:
         return self._builder.let(fresh_name("extent", self._names), value)

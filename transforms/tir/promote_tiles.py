@@ -225,7 +225,7 @@ class _Tile:
     def promote(self) -> None:
         """Replaces the loop by one with the elements in a local buffer."""
         builder = TirBuilder(InsertPoint.before(self.loop), self.loop.location)
-        first = {axis.variable: builder.const(0, axis.variable.type) for axis in self.axes}
+        first: dict[SSAValue, SSAValue] = {axis.variable: builder.const(0, axis.variable.type) for axis in self.axes}
         limits = self.limits if self.is_clamped else self.mask
         conditions = [copy_out(limit, self.loop, builder, dict(first)) for limit in limits]
         extent = self.loop.mixed_bounds[1]
@@ -314,7 +314,7 @@ class _Tile:
         type = axis.variable.type
         last = builder.const(0, type)
         for n in range(1, constant_extent(axis)):
-            known = {axis.variable: builder.const(n, type)}
+            known: dict[SSAValue, SSAValue] = {axis.variable: builder.const(n, type)}
             holds = builder.conjunction([copy_out(limit, self.loop, builder, dict(known)) for limit in limits])
             last = builder.add(last, builder.cast(holds, dtype_of(type)))
         return builder.let(f"last_{axis.loop_var.data}", last)

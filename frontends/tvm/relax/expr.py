@@ -175,7 +175,7 @@ class Var(Expr):
     @property
     def type_annotation(self) -> StructInfo:
         """The type, under the name of variables of Relay."""
-        return self._struct_info
+        return self.struct_info
 
     def emit(self, writer: Writer) -> SSAValue:
         return writer.value_of(self)

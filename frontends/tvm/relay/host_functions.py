@@ -102,7 +102,9 @@ def _moved(anchors: Array, moves: Array, variances: Array) -> Array:
 
 def roi_align(description: str, images: Array, regions: Array) -> Array:
     """See `relay.vision.roi_align`."""
-    return roi_align_reference(images, regions, **{**json.loads(description), "sample_ratio": 0})
+    given: dict[str, Any] = json.loads(description)
+    given["sample_ratio"] = 0
+    return roi_align_reference(images, regions, **given)
 
 
 def proposal(description: str, probabilities: Array, moves: Array, images: Array) -> Array:

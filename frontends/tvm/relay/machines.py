@@ -263,8 +263,8 @@ class ProgramExecutor:
 
     def set_input(self, key: str | int | None = None, value: Any = None, /, **more: Any) -> None:
         """Copies arrays to inputs, by name or index. ArgumentError for an unknown name and for another type."""
-        arrays: dict[str | int, Any] = dict(more) if key is None else {key: value, **more}
-        for name, each in arrays.items():
+        arrays: list[tuple[str | int, Any]] = [] if key is None else [(key, value)]
+        for name, each in [*arrays, *more.items()]:
             spec = self.executable.input(name)
             held = array(each, self.device)
             spec.bind(held.numpy(), {})
@@ -308,7 +308,8 @@ class ProgramFactoryModule:
 
     def _executor(self, *devices: Device | Sequence[Device] | None) -> GraphModule:
         flat = [each for some in devices if some is not None for each in ([some] if isinstance(some, Device) else some)]
-        return GraphModule(ProgramExecutor(self.library, device_among(flat, self.library.device_kind)))
+        device = device_among(flat, self.library.device_kind)
+        return GraphModule(lambda: ProgramExecutor(self.library, device))
 
     def get_graph_json(self) -> str:
         """The text of the program."""
