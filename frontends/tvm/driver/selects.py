@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType
 from xdsl.ir import Block, Operation, Region, SSAValue
@@ -31,8 +29,9 @@ def _is_unsafe(op: arith.SelectOp) -> bool:
     """Whether an operand reads an element whose index may be negative, or exceed a known extent."""
     if op.cond.type != IntegerType(1):
         return False
-    loads = [each for value in (op.lhs, op.rhs) for each in _operations(value) if isinstance(each, LoadOp)]
-    if not loads or any(has_effect(each) for value in (op.lhs, op.rhs) for each in _operations(value)):
+    operations = _operations(op.lhs, op.rhs)
+    loads = [each for each in operations if isinstance(each, LoadOp)]
+    if not loads or any(map(has_effect, operations)):
         return False
     analyzer = Analyzer()
     with analyzer.inside(op):
@@ -49,13 +48,19 @@ def _may_exceed(analyzer: Analyzer, load: LoadOp) -> bool:
     return False
 
 
-def _operations(value: SSAValue) -> Iterator[Operation]:
-    """The operations that compute a value, operands first."""
-    op = value.owner
-    if isinstance(op, Operation) and is_expression_op(op):
-        for operand in op.operands:
-            yield from _operations(operand)
-        yield op
+def _operations(*values: SSAValue) -> list[Operation]:
+    """The operations that compute some values, each once, operands first."""
+    found: dict[Operation, None] = {}
+    todo = [(value.owner, False) for value in reversed(values)]
+    while todo:
+        op, has_operands = todo.pop()
+        if not isinstance(op, Operation) or op in found or not is_expression_op(op):
+            continue
+        if has_operands:
+            found[op] = None
+        else:
+            todo += [(op, True), *((operand.owner, False) for operand in reversed(op.operands))]
+    return list(found)
 
 
 def _make_lazy(op: arith.SelectOp) -> None:
@@ -66,8 +71,7 @@ def _make_lazy(op: arith.SelectOp) -> None:
     lazy = IfThenElseOp(op.cond, op.result.type, *regions)
     block.insert_op_before(lazy, op)
     op.result.replace_all_uses_with(lazy.result)
-    unused = [*dict.fromkeys(each for value in (op.lhs, op.rhs) for each in _operations(value)), op]
-    for each in reversed(unused):
+    for each in reversed([*_operations(op.lhs, op.rhs), op]):
         if not any(result.uses for result in each.results):
             each.detach()
             each.erase()
@@ -77,7 +81,7 @@ def _yields(value: SSAValue) -> Block:
     """A block that computes and yields a value."""
     block = Block()
     copies: dict[SSAValue, SSAValue] = {}
-    for op in dict.fromkeys(_operations(value)):
+    for op in _operations(value):
         copy = op.clone(value_mapper=copies)
         block.add_op(copy)
         copies |= dict(zip(op.results, copy.results, strict=True))

@@ -49,3 +49,18 @@ def test_nested_selections_are_lazy() -> None:
     tvm.build(func, target="llvm")(X, out)
     np.testing.assert_array_equal(out, np.pad(X, 1))
     assert func.script() == before
+
+
+def test_shared_operands_are_visited_once() -> None:
+    a = te.placeholder((8,), name="A")
+
+    def element(i: Any) -> Any:
+        value = a[i]
+        for _ in range(64):
+            value = value * value
+        return tvm.tir.Select(i < 4, value, a[i])
+
+    b = te.compute((8,), element, name="B")
+    out = np.ones(8, "float32")
+    tvm.build(te.create_schedule(b.op), [a, b], "llvm")(np.ones(8, "float32"), out)
+    np.testing.assert_array_equal(out, np.ones(8, "float32"))
