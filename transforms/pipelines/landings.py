@@ -197,12 +197,14 @@ def _schedule_cpu(options: Options) -> list[ModulePass]:
     from ..tir.collapse_axes import TirCollapseAxesPass
     from ..tir.merge_kernels import TirMergeKernelsPass
     from ..tir.schedule_cpu import TirScheduleCpuPass
+    from ..tir.split_batch import TirSplitBatchPass
     from ..tir.version_rows import TirVersionRowsPass
 
     # The checks of `sanitize` state the accesses of the program as its user wrote it.
     if not options.schedule or options.sanitize:
         return []
     return [
+        TirSplitBatchPass(),
         TirCollapseAxesPass(),
         TirVersionRowsPass(least_bytes=options.cpu.l2_bytes // _SHARE_OF_MATRIX),
         TirScheduleCpuPass(cpu=str(options.cpu), contract=options.contract is None),
