@@ -19,6 +19,9 @@ GRAPH_KERNEL = "relay.kernel"
 WORKSPACE_OFFSETS = "offsets"
 """On a call in a graph or a program: the offset of each result in the workspace in bytes; -1 for a result without a
 plan."""
+DYNAMIC_OFFSETS = "dynamic_offsets"
+"""On a call in a graph: for each result, the number of its dynamic workspace and its offset there, in products of the
+sizes of the workspace; `[]` for a result without such a plan."""
 VIEW = "view"
 """On a call in a graph whose result is its operand in another shape, at the same offset of the workspace: the kernel is
 not called."""
@@ -26,6 +29,8 @@ WORKSPACE = "relay.workspace"
 """On a function of a graph or a program: the size of its workspace in bytes."""
 UNSHARED_WORKSPACE = "relay.unshared_workspace"
 """On such a function: the size in bytes that its workspace has if no two tensors share memory."""
+DYNAMIC_WORKSPACES = "relay.dynamic_workspaces"
+"""On a function of a graph: for each dynamic workspace the number and the sizes whose product is its size in bytes."""
 SHARED_INPUTS = "relay.shared_inputs"
 """On a graph function: its inputs may share memory with each other, because the caller does not copy them."""
 HOST_FUNCTION = "tir.is_host_func"

@@ -91,6 +91,17 @@ def size_text(size: PrimExpr) -> int | str:
     return _text(form) if known is None else known
 
 
+def size_factors(size: PrimExpr) -> tuple[int, tuple[str, ...]]:
+    """The integer factor and the other factors of a size, as texts in a fixed order: variables, quotients, and so on; a
+    sum of several products is one factor."""
+    form = normal_form(size)
+    if len(form) == 1:
+        ((product, count),) = form
+        if count > 0:
+            return count, tuple(map(_atom_text, product))
+    return 1, (_text(form),)
+
+
 def parse_size(text: str, variable: Callable[[str], Var]) -> PrimExpr:
     """The size denoted by `text`. variable: maps a name to its variable. ValueError if the text denotes no size,
     SizeError for more than `MOST_OPERATORS` operators."""

@@ -23,7 +23,15 @@ from ...module import Module
 from ...operators.relay import CallOp, ConstantOp, FuncOp, IfOp, SizeLimit, dtype_of_tensor, shape_of
 from ...operators.relay.bounds import greatest_byte_count
 from ...transforms.relay.libraries import libraries_in
-from ...transforms.relay.placement import ALIGNMENT, offsets_of, workspace_of
+from ...transforms.relay.placement import (
+    ALIGNMENT,
+    DynamicPlace,
+    DynamicWorkspace,
+    dynamic_places_of,
+    dynamic_workspaces_of,
+    offsets_of,
+    workspace_of,
+)
 from ...transforms.relay.to_tir import arrays_of
 from ..runtime.program import Program
 from ..runtime.signature import BufferParameter, RuntimeParameter, ScalarParameter
@@ -47,6 +55,8 @@ class GraphDescription:
     workspace: int
     unshared: int
     tensors: tuple[tuple[TensorSpec, int | None], ...]
+    dynamic_workspaces: tuple[DynamicWorkspace, ...]
+    places: tuple[DynamicPlace | None, ...]
     steps: Steps
     returned: tuple[int, ...]
     numbers: tuple[str, ...]
@@ -72,6 +82,8 @@ class GraphDescription:
             workspace_of(func),
             workspace_of(func, UNSHARED_WORKSPACE),
             tuple(zip(table.specs, table.offsets, strict=True)),
+            tuple(dynamic_workspaces_of(func)),
+            tuple(table.places),
             steps,
             tuple(table.numbers[value] for value in func.return_values),
             tuple(func.size_parameters),
@@ -90,6 +102,10 @@ class GraphDescription:
             workspace=values["workspace"],
             unshared=values["unshared"],
             tensors=tuple((_read_spec(each), each["offset"]) for each in values["tensors"]),
+            dynamic_workspaces=tuple(
+                DynamicWorkspace(each["number"], tuple(each["sizes"])) for each in values["dynamic_workspaces"]
+            ),
+            places=tuple(each and DynamicPlace(**each) for each in values["places"]),
             steps=_read_steps(values["steps"]),
             returned=tuple(values["returned"]),
             numbers=tuple(values["numbers"]),
@@ -132,6 +148,9 @@ class GraphDescription:
                 raise LoadError(
                     f"{path}: tensor {spec.name} is at byte {offset} of a workspace of {self.workspace} bytes"
                 )
+        for place in self.places:
+            if place is not None and not 0 <= place.workspace < len(self.dynamic_workspaces):
+                raise LoadError(f"{path}: a tensor is in dynamic workspace {place.workspace}, expected one that exists")
 
 
 def _read_spec(values: Mapping[str, Any]) -> TensorSpec:
@@ -182,8 +201,9 @@ class _Tensors:
         self.numbers: dict[SSAValue, int] = {}
         self.specs: list[TensorSpec] = []
         self.offsets: list[int | None] = []
+        self.places: list[DynamicPlace | None] = []
 
-    def add(self, value: SSAValue, name: str, offset: int | None = None) -> int:
+    def add(self, value: SSAValue, name: str, offset: int | None = None, place: DynamicPlace | None = None) -> int:
         """Adds a tensor and returns its index. The result of a branch and the values that its blocks yield are one
         tensor.
         """
@@ -191,6 +211,7 @@ class _Tensors:
             self.numbers[value] = len(self.specs)
             self.specs.append(_spec(name, value))
             self.offsets.append(offset)
+            self.places.append(place)
         return self.numbers[value]
 
     def steps(self, block: Block) -> Steps:
@@ -219,8 +240,8 @@ class _Tensors:
         return Branch(self.numbers[op.condition], self.steps(op.then.block), self.steps(op.orelse.block))
 
     def _outputs(self, op: CallOp | IfOp, name: str) -> tuple[int, ...]:
-        pairs = zip(op.outputs, offsets_of(op), strict=True)
-        return tuple(self.add(output, f"{name}.{n}", at) for n, (output, at) in enumerate(pairs))
+        placed = enumerate(zip(op.outputs, offsets_of(op), dynamic_places_of(op), strict=True))
+        return tuple(self.add(output, f"{name}.{n}", offset, place) for n, (output, offset, place) in placed)
 
 
 # Constants, consecutive, each at a multiple of `ALIGNMENT`

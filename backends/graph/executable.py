@@ -21,6 +21,7 @@ from ...expressions.sizes import evaluate_size
 from ...module import Module
 from ...operators.relay import SizeLimit
 from ...transforms.relay.libraries import symbols_of_libraries
+from ...transforms.relay.placement import DynamicPlace, DynamicWorkspace
 from ..devices.device import Device
 from ..devices.nd import HostArray, NDArray, empty_device_array
 from ..devices.nd import array as nd_array
@@ -47,7 +48,8 @@ class Executable:
     inputs, outputs: the tensors it takes and returns, in order.  constants: arrays by name.  program: native code,
     whose `entry` takes inputs, constants, outputs and the workspace, in the memory of a device of the program's kind.
     workspace, unshared: the bytes of the memory that its tensors share, and the bytes without sharing.  tensors: all
-    tensors, each with its offset in the workspace; steps: the kernels in order.  returned: the indices of the outputs
+    tensors, each with its offset in the workspace; places: their places in the `dynamic_workspaces`, which each run
+    allocates; steps: the kernels in order.  returned: the indices of the outputs
     among `tensors`.  size_limits: the bounds that sizes must satisfy.  read_graph: returns `graph`.
     """
 
@@ -59,6 +61,8 @@ class Executable:
     workspace: int
     unshared: int
     tensors: tuple[tuple[TensorSpec, int | None], ...]
+    dynamic_workspaces: tuple[DynamicWorkspace, ...]
+    places: tuple[DynamicPlace | None, ...]
     steps: Steps
     returned: tuple[int, ...]
     size_limits: tuple[SizeLimit, ...]

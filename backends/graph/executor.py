@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy.typing as npt
@@ -19,7 +20,7 @@ from ..devices.timing import Clock, DeviceClock, Repetition, host_clock
 from .executable import Executable, allocate_array
 from .profile import KernelRun, KernelTime, Profile
 from .steps import Branch, Step, Steps, TensorSpec
-from .workspace import Workspace
+from .workspace import Workspace, part_of
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -275,16 +276,27 @@ class GraphExecutor:
 
     def _memory(self) -> dict[int, NDArray]:
         """An array for each tensor of the graph."""
+        executable = self.executable
         named: Mapping[str, NDArray] = {**self._inputs, **self._constants}
+        units = [
+            prod(evaluate_size(size, self._sizes) for size in each.sizes) for each in executable.dynamic_workspaces
+        ]
+        memories = [
+            allocate_array([each.number * unit], "uint8", self.device, "dynamic workspace")
+            for each, unit in zip(executable.dynamic_workspaces, units, strict=True)
+        ]
         arrays: dict[int, NDArray] = {}
-        for n, (spec, offset) in enumerate(self.executable.tensors):
+        for n, ((spec, offset), place) in enumerate(zip(executable.tensors, executable.places, strict=True)):
             shape = spec.concrete(self._sizes)
             if spec.name in named:
                 arrays[n] = named[spec.name]
-            elif offset is None:
-                arrays[n] = allocate_array(shape, spec.dtype, self.device, spec.name)
-            else:
+            elif offset is not None:
                 arrays[n] = self.workspace.part(offset, shape, spec.dtype)
+            elif place is not None:
+                start = place.offset * units[place.workspace]
+                arrays[n] = part_of(memories[place.workspace], start, shape, spec.dtype)
+            else:
+                arrays[n] = allocate_array(shape, spec.dtype, self.device, spec.name)
         return arrays
 
 

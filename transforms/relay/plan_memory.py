@@ -14,7 +14,7 @@ from ...core.remarks import PassRemarks
 from ...dialects.attributes import UNSHARED_WORKSPACE
 from ...operators.relay import CallOp, FuncOp, IfOp, OperatorOp, ReturnOp, YieldOp
 from .graphs import RESHAPES, graphs_of
-from .placement import offset_of, plan_function, workspace_of
+from .placement import dynamic_places_of, dynamic_workspaces_of, offsets_of, plan_function, workspace_of
 
 _remarks = PassRemarks("relay-plan-memory")
 
@@ -24,10 +24,12 @@ class RelayPlanMemoryPass(ModulePass):
 
     Two tensors may share memory if the last read of one precedes the computation of the other. The largest tensors are
     placed first, each at the lowest offset that is free during its lifetime. A tensor of dynamic size is planned for
-    the upper bounds of its sizes (`tir_var_upper_bound`); tensors of unbounded size, and tensors in branches, are not
-    planned; tensors of 2**63 bytes or more in all are an error. Attributes of the function state the size of the
-    workspace, with and without sharing. The result of a call that only reshapes a tensor of the workspace is a view of
-    it: it has the same offset, and the kernel is not called.
+    the upper bounds of its sizes (`tir_var_upper_bound`). Tensors of unbounded size are planned in dynamic workspaces:
+    those whose bytes are multiples of the same product of sizes are in one of them, and their offsets are multiples of
+    the product. Tensors in branches are not planned; tensors of 2**63 bytes or more in all are an error. Attributes of
+    the function state the size of the workspace, with and without sharing, and the sizes of dynamic workspaces. The
+    result of a call that only reshapes a tensor of a workspace is a view of it: it has the same offset, and the kernel
+    is not called.
 
     Before
         %0 = relay.call @fused_exp(%x) : (tensor<8xf32>) -> tensor<8xf32>
@@ -45,7 +47,8 @@ class RelayPlanMemoryPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in graphs_of(op):
             values = list(_intermediates(func))
-            plan_function(func, values, {value: source for value in values if (source := _source(value)) is not None})
+            sources = {value: source for value in values if (source := _source(value)) is not None}
+            plan_function(func, values, sources, dynamic=True)
             if _remarks.are_collected:
                 _report(func)
 
@@ -77,12 +80,13 @@ def _report(func: FuncOp) -> None:
     if whole := workspace_of(func):
         unshared = workspace_of(func, UNSHARED_WORKSPACE)
         _remarks.applied(func, lambda: f"the workspace has {whole} bytes, its tensors have {unshared} bytes in all")
+    for each in dynamic_workspaces_of(func):
+        _remarks.applied(func, lambda: f"a dynamic workspace has {' * '.join([str(each.number), *each.sizes])} bytes")
     for op in func.walk():
         if isinstance(op, OperatorOp):
             _remarks.missed(op, lambda: f"{op.name} has no place in the workspace, run relay-fuse-operators first")
         elif isinstance(op, CallOp | IfOp):
-            reason = "its size has no upper bound" if op.parent is func.body.block else "it is in a branch"
-            for n, result in enumerate(op.outputs):
-                is_result = any(isinstance(use.operation, ReturnOp | YieldOp) for use in result.uses)
-                if not is_result and offset_of(result) is None:
-                    _remarks.missed(op, lambda: f"result {n} has no place in the workspace: {reason}")
+            for n, (offset, place) in enumerate(zip(offsets_of(op), dynamic_places_of(op), strict=True)):
+                is_result = any(isinstance(use.operation, ReturnOp | YieldOp) for use in op.outputs[n].uses)
+                if not is_result and offset is None and place is None:
+                    _remarks.missed(op, lambda: f"result {n} has no place in the workspace: it is in a branch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import MemRefType, ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.traits import SymbolTable
@@ -45,7 +45,7 @@ from ...operators.relay import (
 )
 from .copy_results import uncomputed_operands
 from .graphs import check_no_operators
-from .placement import offsets_of, workspace_of
+from .placement import DynamicPlace, dynamic_places_of, dynamic_workspaces_of, offsets_of, workspace_of
 
 
 class ConvertRelayToTirPass(ModulePass):
@@ -146,6 +146,9 @@ class _Host:
             for (name, _), (_, type), argument in zip(params, kinds, func.body.block.args, strict=False)
         ]
         self._assert_limits()
+        self.dynamic_workspaces = [
+            self._dynamic_workspace(each.number, each.sizes) for each in dynamic_workspaces_of(source)
+        ]
         inputs, count = [value for _, value in source.params], len(source.return_values)
         self.buffers |= dict(zip(inputs, buffers, strict=False))
         named = dict(zip(arrays, buffers[len(inputs) :], strict=False))
@@ -189,13 +192,30 @@ class _Host:
     def _shape(self, type: Attribute) -> list[Mixed]:
         return [size if isinstance(size, int) else self.writer.number(self.sizes(size)) for size in shape_of(type)]
 
-    def _new(self, value: SSAValue, offset: int | None) -> SSAValue:
-        """A buffer for a tensor: a view of the workspace at `offset`, or a new allocation."""
+    def _dynamic_workspace(self, number: int, sizes: Sequence[Size]) -> SSAValue:
+        """Memory of a number of bytes for each product of some sizes."""
+        extents = [self.writer.number(self.sizes(size)) for size in sizes]
+        name = fresh_name("dynamic_workspace", self.names)
+        return self.builder.insert(AllocBufferOp(name, mlir_type("uint8"), [number, *extents])).buffer
+
+    def _new(self, value: SSAValue, offset: int | None, place: DynamicPlace | None) -> SSAValue:
+        """A buffer for a tensor: a view of the workspace at `offset`, or of a dynamic workspace, or a new
+        allocation."""
+        if place is not None:
+            return self._view(value, self.dynamic_workspaces[place.workspace], place.offset)
+        if offset is not None and self.workspace is not None:
+            return self._view(value, self.workspace, offset)
         name, element = fresh_name(value.name_hint or "t", self.names), mlir_type(dtype_of_tensor(value))
-        if offset is None or self.workspace is None:
-            return self.builder.insert(AllocBufferOp(name, element, self._shape(value.type))).buffer
+        return self.builder.insert(AllocBufferOp(name, element, self._shape(value.type))).buffer
+
+    def _view(self, value: SSAValue, workspace: SSAValue, offset: int) -> SSAValue:
+        """A view of a workspace at an index of its first dimension."""
+        name, element = fresh_name(value.name_hint or "t", self.names), mlir_type(dtype_of_tensor(value))
+        type = workspace.type
+        assert isinstance(type, MemRefType)
         place = self.builder.const(offset, "int32" if offset < 2**31 else "int64")
-        start = self.builder.insert(AddressOfOp(self.workspace, [place])).pointer
+        zeros = [self.builder.const(0, "int32") for _ in type.get_shape()[1:]]
+        start = self.builder.insert(AddressOfOp(workspace, [place, *zeros])).pointer
         return self.builder.insert(DeclBufferOp(name, start, element, self._shape(value.type))).buffer
 
     # Ops
@@ -211,9 +231,9 @@ class _Host:
                 self._branch(op)
 
     def _allocate(self, op: CallOp | IfOp) -> list[SSAValue]:
-        for output, offset in zip(op.outputs, offsets_of(op), strict=True):
+        for output, offset, place in zip(op.outputs, offsets_of(op), dynamic_places_of(op), strict=True):
             if output not in self.buffers:
-                self.buffers[output] = self._new(output, offset)
+                self.buffers[output] = self._new(output, offset, place)
         return [self.buffers[output] for output in op.outputs]
 
     def _call(self, op: CallOp) -> None:

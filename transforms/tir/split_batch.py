@@ -7,12 +7,22 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, MemRefType, ModuleOp, NoneAttr, i32
+from xdsl.dialects.builtin import (
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from ...analysis.names import symbols_of
+from ...analysis.index import Analyzer, Lin, is_index_arithmetic
+from ...analysis.names import block_name, symbols_of
 from ...analysis.scopes import declarations, loops_around, only_child, statements
 from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...analysis.work import block_nanoseconds
@@ -26,23 +36,26 @@ from ...dialects.tir import (
     AddressOfOp,
     AllocBufferOp,
     BlockOp,
+    BufferOp,
     CallOp,
     ForOp,
     FuncOp,
     LoadOp,
     MatchBufferOp,
+    Mixed,
     StoreOp,
     SymbolOp,
     TirBuilder,
 )
 from ...dialects.tir.base import DYNAMIC
-from ...dialects.tir.tree import depends_on
+from ...dialects.tir.static import make_static
+from ...dialects.tir.tree import depends_on, erase_if_dead, is_pure_expression
 from ...schedule.cpu.threads import LEAST_TIME
-from .extents import set_extents
+from ...schedule.rewriting.nest import erase_accesses, make_loop, renew_accesses
 
 ITEM = ".item"
 """The end of the name of a function that computes one item of a batch, after the name of the kernel that calls it."""
-_LEAST_ROWS = 16
+_LEAST_ROWS = 4
 """The least number of rows of an item that a matrix, which all items share, is multiplied by."""
 _ITEMS = 4
 """The least number of items that a thread computes, if threads can share the computation of an item."""
@@ -57,10 +70,11 @@ class TirSplitBatchPass(ModulePass):
     So an image of a batch of any size has the schedule of an image. Threads share the items of a large batch, and the
     loops of an item of a small one.
 
-    A kernel is divided if the number of items is its only dynamic size: the first extent of buffers, and of the first
-    axis of all blocks, which is an index of nothing but the first dimension of these buffers. An item has two
-    dimensions at least, and if it is multiplied by a matrix that all items share, as are the weights of a convolution,
-    16 rows for each of its columns.
+    A kernel is divided if the number of items is its only dynamic size, the first extent of parameters, and if each
+    item is computed from the same item of its parameters: a block has an axis of as many elements for each item, as
+    the tiles of images of Winograd's algorithm, and accesses elements of this item, and others that all items share.
+    An item has two dimensions at least, and if it is multiplied by a matrix that all items share, as are the weights of
+    a convolution, 4 rows at least.
 
     least-time: the least estimated nanoseconds of an item.
 
@@ -104,104 +118,143 @@ class TirSplitBatchPass(ModulePass):
                 _remarks.missed(func, lambda f=func, r=reason: f"{f.sym_name.data} computes all items at once: {r}")
 
 
-@dataclass(frozen=True)
 class _Batch:
     """A kernel for a batch. size: the number of items."""
 
-    func: FuncOp
-    size: SSAValue
+    def __init__(self, func: FuncOp, size: SSAValue):
+        self.func = func
+        self.size = size
+        self.blocks = list(find_ops(func, BlockOp))
+        self._analyzer = Analyzer()
 
-    @classmethod
-    def of(cls, func: FuncOp) -> _Batch | None:
+    @staticmethod
+    def of(func: FuncOp) -> _Batch | None:
         """The batch of a function; None if it has no dynamic size, or several."""
         symbols = [op.result for op in func.body.block.ops if isinstance(op, SymbolOp)]
-        return cls(func, symbols[0]) if len(symbols) == 1 else None
+        return _Batch(func, symbols[0]) if len(symbols) == 1 else None
 
-    @property
-    def blocks(self) -> list[BlockOp]:
-        return list(find_ops(self.func, BlockOp))
+    def _of_item(self, extent: Mixed) -> int | None:
+        """The part of an extent that is of one item: the number that the number of items is multiplied by. None for
+        other extents."""
+        if isinstance(extent, int):
+            return None
+        lin = self._analyzer.exact(extent)
+        return lin.terms.get(self.size) if len(lin.terms) == 1 and lin.const == 0 else None
 
-    def _has_items(self, buffer: SSAValue) -> bool:
-        """Whether a buffer has the items of the batch along its first dimension."""
+    def _dimension(self, buffer: SSAValue) -> int | None:
+        """The number of the dimension of a buffer along which it has the items; None for a buffer without items."""
         assert isinstance(buffer.type, MemRefType)
-        return DYNAMIC in buffer.type.get_shape()
+        shape = buffer.type.get_shape()
+        return shape.index(DYNAMIC) if DYNAMIC in shape else None
+
+    # Conditions
 
     def reason_to_keep(self, least_time: int) -> str | None:
         """The reason why a function is not divided; None if it is."""
-        func = self.func
-        body = func.body.block
-        if func.result_type is not None or not all(isinstance(op, ForOp) for op in statements(body)):
+        body = self.func.body.block
+        if self.func.result_type is not None or not all(isinstance(op, ForOp) for op in statements(body)):
             return "it has statements other than loops"
-        if not all(map(self._is_plain_buffer, declarations(body))):
-            return "the number of items is an extent elsewhere than along first dimensions"
-        blocks = self.blocks
-        if not blocks or not all(map(self._is_over_items, blocks)):
-            return "its blocks are not all in a loop over the items"
-        if self._has_other_uses():
-            return "the number of items is used elsewhere than as an extent"
-        if not any(self._has_items(buffer) and _has_dimensions(buffer) for buffer in self._buffers()):
+        if not all(map(self._is_plain, declarations(body))):
+            return "a buffer has several dynamic extents, or strides"
+        if not self.blocks or not all(map(self._is_over_items, self.blocks)):
+            return "its blocks are not all in loops over the items and static extents"
+        for block in self.blocks:
+            if not self._computes_items(block):
+                return f"block {block_name(block)} computes an item from others, or from their number"
+        if not any(_has_dimensions(op.buffer) for op in declarations(body) if isinstance(op, MatchBufferOp)):
             return "its items have less than two dimensions"
-        if any(rows < _LEAST_ROWS for block in blocks for rows in self._rows_of_products(block)):
+        if any(rows < _LEAST_ROWS for block in self.blocks for rows in self._rows_of_products(block)):
             return "a matrix is multiplied by a few rows of each item"
         if self._nanoseconds() < least_time:
             return "an item takes too little time"
         return None
 
-    def _is_plain_buffer(self, op: Operation) -> bool:
-        """Whether a declaration is of a compact buffer with the items along the first dimension, or of static size."""
+    def _is_plain(self, op: Operation) -> bool:
+        """Whether a declaration is of a compact buffer of static size, or with the items along one dimension: along the
+        first one in an argument."""
         if isinstance(op, SymbolOp):
             return True
         if not isinstance(op, AllocBufferOp | MatchBufferOp) or not isinstance(op.type.layout, NoneAttr):
             return False
-        return all(extent is self.size for extent in op.dims) and DYNAMIC not in op.type.get_shape()[1:]
+        counts = list(map(self._of_item, op.dims))
+        return (counts in ([], [1]) and self._dimension(op.buffer) in (None, 0)) or (
+            isinstance(op, AllocBufferOp) and len(counts) == 1 and counts[0] is not None
+        )
 
     def _is_over_items(self, block: BlockOp) -> bool:
-        """Whether the first axis of a block is a loop over the items, which is an index of first dimensions alone."""
+        """Whether the axes of a block are its loops, of which one is over the items."""
         loops = loops_around(block)
-        if not block.axes or not loops or not all(only_child(loop) is not None for loop in loops):
-            return False
-        axis, variable = block.axes[0], block.variables[0]
-        is_loop = axis.binding is loops[0].variable and not any(
-            depends_on(other.binding, (loops[0].variable,)) for other in block.axes[1:]
-        )
-        whole = axis.low == 0 and axis.extent is self.size and loops[0].mixed_bounds == (0, self.size, 1)
-        return is_loop and whole and axis.kind == "spatial" and self._is_index_of_items(block, variable)
-
-    def _is_index_of_items(self, block: BlockOp, item: SSAValue) -> bool:
-        """Whether the number of an item is the first index of all buffers with items, and used nowhere else."""
-        accesses = [op for op in find_ops(block, LoadOp, StoreOp, AccessOp) if self._has_items(op.buffer)]
-        firsts = [op.region[0][0] if isinstance(op, AccessOp) else op.indices[0] for op in accesses]
-        return all(first is item for first in firsts) and len(list(item.uses)) == len(accesses)
-
-    def _has_other_uses(self) -> bool:
-        return not all(
-            isinstance(use.operation, AccessOp | AllocBufferOp | BlockOp | ForOp | MatchBufferOp)
-            for use in self.size.uses
+        extents = [axis.extent for axis in block.axes]
+        return (
+            block.predicate is None
+            and all(only_child(loop) is not None for loop in loops)
+            and [axis.binding for axis in block.axes] == [loop.variable for loop in loops]
+            and all(loop.mixed_bounds[0] == 0 and loop.mixed_bounds[2] == 1 for loop in loops)
+            and list(map(self._static, (loop.mixed_bounds[1] for loop in loops))) == list(map(self._static, extents))
+            and all(axis.low == 0 for axis in block.axes)
+            and [axis.kind for axis in block.axes if not isinstance(axis.extent, int)] == ["spatial"]
+            and all(isinstance(extent, int) or self._of_item(extent) is not None for extent in extents)
         )
 
-    def _buffers(self) -> Iterator[SSAValue]:
-        for op in declarations(self.func.body.block):
-            if isinstance(op, AllocBufferOp | MatchBufferOp):
-                yield op.buffer
+    def _computes_items(self, block: BlockOp) -> bool:
+        """Whether a block computes each item from the same item: with n elements of an axis for an item, element
+        `item * n + m` accesses the elements `item * k + f(m)` of the dimensions with k elements for an item, and
+        depends on m alone else."""
+        variable, extent = self._item_axis(block)
+        count = self._of_item(extent)
+        assert count is not None
+        item, part = (make_loop(name, 0, end, variable.type).variable for name, end in (("b", self.size), ("m", count)))
+        values = {variable: Lin.of(item, count) + (Lin.of(part) if count > 1 else 0)}
+
+        def is_of_part(value: SSAValue, elements: int) -> bool:
+            lin = self._analyzer.substitute(self._analyzer.exact(value), values) - Lin.of(item, elements)
+            return not any(leaf is item or depends_on(leaf, (variable, self.size)) for leaf in lin.leaves())
+
+        for op in block.body.walk():
+            if isinstance(op, AccessOp) or is_index_arithmetic(op):
+                continue
+            elements = self._elements_by_index(op) if isinstance(op, LoadOp | StoreOp) else {}
+            for n, operand in enumerate(op.operands):
+                if _is_number(operand) and not is_of_part(operand, elements.get(n, 0)):
+                    return False
+        return True
+
+    def _item_axis(self, block: BlockOp) -> tuple[SSAValue, Mixed]:
+        """The variable and the extent of the axis over the items."""
+        pairs = zip(block.variables, block.axes, strict=True)
+        return next((variable, axis.extent) for variable, axis in pairs if not isinstance(axis.extent, int))
+
+    def _elements_by_index(self, op: LoadOp | StoreOp) -> dict[int, int]:
+        """The number of elements of an item along the dimension with the items of an accessed buffer, by the number of
+        the operand that is the index; empty without items."""
+        dimension = self._dimension(op.buffer)
+        if dimension is None:
+            return {}
+        owner = op.buffer.owner
+        assert isinstance(owner, BufferOp)
+        count = self._of_item(owner.dims[0])
+        assert count is not None
+        first = list(op.operands).index(op.indices[0])
+        return {first + dimension: count}
 
     def _rows_of_products(self, block: BlockOp) -> Iterator[int]:
         """The number of rows of an item that a matrix is multiplied by, for each matrix without items that a block with
         sums reads."""
         if block.init is None:
             return
-        axes = list(zip(block.variables, block.axes, strict=True))[1:]
         for load in find_ops(block, LoadOp):
-            if not self._has_items(load.buffer):
-                rows = [
-                    axis.extent
-                    for variable, axis in axes
+            if self._dimension(load.buffer) is None:
+                yield prod(
+                    axis.extent if isinstance(axis.extent, int) else self._of_item(axis.extent) or 1
+                    for variable, axis in zip(block.variables, block.axes, strict=True)
                     if axis.kind == "spatial" and not any(depends_on(index, (variable,)) for index in load.indices)
-                ]
-                yield prod(extent for extent in rows if isinstance(extent, int))
+                )
 
     def _nanoseconds(self) -> float:
         """An estimate of the time of an item."""
         return sum(map(block_nanoseconds, self.blocks))
+
+    # Division
 
     def split(self, name: str) -> None:
         """Moves the computation of an item to a private function, which a loop over the items calls."""
@@ -218,13 +271,15 @@ class _Batch:
     def _item(self, name: str, ops: Sequence[Operation], buffers: Sequence[SSAValue]) -> FuncOp:
         """The function of an item. ops: moved to it.  buffers: its parameters, with all items."""
         func = self.func
+        for block in self.blocks:
+            make_static(block, self._static)
+        for op in find_ops(func, ForOp):
+            make_static(op, self._static)
         types = [_type_of_item(buffer) for buffer in buffers]
         body = Block(arg_types=types)
         for op in ops:
             op.detach()
             body.add_op(op)
-        for op in list(body.walk()):
-            self._make_single(op)
         made = FuncOp(
             name,
             [(parameter, type) for (parameter, _), type in zip(func.params, types, strict=True)],
@@ -232,28 +287,28 @@ class _Batch:
             body=Region(body),
             private=True,
         )
+        made.location = func.location
+        for op in list(find_ops(made, AllocBufferOp)):
+            if op.dims:
+                shape = [size if isinstance(size, int) else self._static(size) for size in op.mixed_shape]
+                copy = op.copy_with_shape(shape, op.type.memory_space)
+                copy.location = op.location
+                Rewriter.replace_op(op, copy)
+        erase_accesses(self.blocks)
         for buffer, argument in zip(buffers, body.args, strict=True):
             if buffer.name_hint is not None:
                 set_name_hint(argument, buffer.name_hint)
             buffer.replace_uses_with_if(argument, lambda use: made.is_ancestor(use.operation))
-        made.location = func.location
+        for op in ops:
+            if is_pure_expression(op) and op.parent is body:
+                erase_if_dead(op.results[0])
+        renew_accesses(self.blocks)
         return made
 
-    def _make_single(self, op: Operation) -> None:
-        """Makes the number of items 1 in an operation."""
-        match op:
-            case AllocBufferOp() if op.dims:
-                copy = op.copy_with_shape([1, *op.type.get_shape()[1:]], op.type.memory_space)
-                copy.location = op.location
-                Rewriter.replace_op(op, copy)
-            case ForOp() if op.mixed_bounds[1] is self.size:
-                set_extents(op, [0], lambda n, type: 1)
-            case BlockOp():
-                set_extents(op, [0], lambda n, type: 1)
-            case AccessOp() if numbers := [n for n, (_, extent) in enumerate(op.region) if extent is self.size]:
-                set_extents(op, numbers, lambda n, type: 1)
-            case _:
-                pass
+    def _static(self, value: Mixed) -> Mixed:
+        """The extent of an item for an extent of all items; other extents as they are."""
+        count = self._of_item(value)
+        return value if count is None else count
 
     def _call(self, item: FuncOp, buffers: Sequence[SSAValue], grain: int) -> None:
         """Adds the loop over the items. grain: the least number of items that a thread computes."""
@@ -265,9 +320,14 @@ class _Batch:
             for buffer in buffers:
                 assert isinstance(buffer.type, MemRefType)
                 zeros = [builder.const(0, dtype_of(self.size.type)) for _ in buffer.type.get_shape()]
-                indices = [loop.variable, *zeros[1:]] if self._has_items(buffer) else zeros
+                indices = [loop.variable, *zeros[1:]] if self._dimension(buffer) is not None else zeros
                 pointers.append(builder.insert(AddressOfOp(buffer, indices)).pointer)
             builder.insert(CallOp(item.sym_name.data, pointers))
+
+
+def _is_number(value: SSAValue) -> bool:
+    """Whether a value is an integer, and no truth value."""
+    return isinstance(value.type, IndexType) or (isinstance(value.type, IntegerType) and value.type.width.data > 1)
 
 
 def _has_dimensions(buffer: SSAValue) -> bool:
