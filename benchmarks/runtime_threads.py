@@ -44,7 +44,7 @@ define void @pool(ptr %run, i64 %count) {
   br label %loop
 loop:
   %n = phi i64 [ 0, %0 ], [ %next, %loop ]
-  %status = call i32 %run(ptr @task, ptr null, i64 0, i64 2, i64 1)
+  %status = call i32 %run(ptr @task, ptr null, i64 0, i64 2, i64 1, i64 0)
   %next = add i64 %n, 1
   %more = icmp ult i64 %next, %count
   br i1 %more, label %loop, label %end

@@ -86,6 +86,7 @@ PASSES: dict[str, str] = {
     "tir-schedule-gpu": "tir.schedule_gpu",
     "tir-schedule-cpu": "tir.schedule_cpu",
     "tir-simplify": "tir.simplify",
+    "tir-split-batch": "tir.split_batch",
     "tir-unroll-loops": "tir.unroll_loops",
     "tir-vectorize-loops": "tir.vectorize_loops",
     "tir-version-rows": "tir.version_rows",

@@ -20,6 +20,7 @@ from ...dialects.attributes import (
     CUDA_EXPRESSION,
     ELSEWHERE,
     GRAIN,
+    LEAST_PER_THREAD,
     NOALIAS,
     NOINLINE,
     PACKED,
@@ -169,11 +170,16 @@ def _call_parallel(f: LlvmFunctionEmitter, op: func.CallOp, arguments: Sequence[
         f.emit(f"store {kind} {operand}, ptr {_field(f, struct, context, number)}")
     name = op.callee.string_value()
     task = f.module.helper(symbol_of("task", name), lambda: _task(f.module, name, struct, kinds))
-    grain = op.attributes.get(GRAIN)
-    least = str(grain.value.data) if isinstance(grain, IntegerAttr) else "1"
-    run = f.module.declare(RUN_PARALLEL, "i32", ("ptr", "ptr", "i64", "i64", "i64"))
-    parameters = [("ptr", task), ("ptr", context), ("i64", first), ("i64", last), ("i64", least)]
+    limits = [_number(op, GRAIN, 1), _number(op, LEAST_PER_THREAD, 0)]
+    run = f.module.declare(RUN_PARALLEL, "i32", ("ptr", "ptr", "i64", "i64", "i64", "i64"))
+    parameters = [("ptr", task), ("ptr", context), ("i64", first), ("i64", last), *(("i64", each) for each in limits)]
     f.check_status(f.emit_value(call_instruction(run, "i32", parameters)))
+
+
+def _number(op: func.CallOp, name: str, default: int) -> str:
+    """An attribute of a call that is a number."""
+    number = op.attributes.get(name)
+    return str(number.value.data if isinstance(number, IntegerAttr) else default)
 
 
 def _task(module: LlvmModule, name: str, struct: str, kinds: Sequence[str]) -> str:

@@ -70,15 +70,19 @@ define void @stepwell.reset() nounwind {
 }
 
 ; Executes the iterations from %first to below %last by calls of %task with parts of the range of %grain iterations at
-; least, except for the last part. Returns 0, or a status other than 0 of a call; chunks that no thread has claimed by
+; least, except for the last part; alone, if each thread would execute less than %each iterations. Returns 0, or a status other than 0 of a call; chunks that no thread has claimed by
 ; then are not executed.
-define i32 @stepwell.run_parallel(ptr %task, ptr %context, i64 %first, i64 %last, i64 %grain) nounwind {
+define i32 @stepwell.run_parallel(ptr %task, ptr %context, i64 %first, i64 %last, i64 %grain, i64 %each) nounwind {
   %count = sub i64 %last, %first
   %grains = sdiv i64 %count, %grain
   %several = icmp sgt i64 %grains, 1
   %threads = load atomic i32, ptr @stepwell.threads monotonic, align 4
   %shared = icmp sgt i32 %threads, 1
-  %divide = and i1 %several, %shared
+  %threads.wide = zext i32 %threads to i64
+  %for.each = sdiv i64 %count, %threads.wide
+  %enough = icmp sge i64 %for.each, %each
+  %divided = and i1 %several, %shared
+  %divide = and i1 %divided, %enough
   br i1 %divide, label %lock, label %alone
 lock:
   %locked = cmpxchg ptr @stepwell.busy, i32 0, i32 1 acquire monotonic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -50,15 +50,18 @@ from ...dialects.tir import (
 from ...dialects.tir.base import DYNAMIC
 from ...dialects.tir.static import make_static
 from ...dialects.tir.tree import depends_on, erase_if_dead, is_pure_expression
-from ...schedule.cpu.threads import LEAST_TIME
+from ...schedule.cpu import threads
 from ...schedule.rewriting.nest import erase_accesses, make_loop, renew_accesses
 
 ITEM = ".item"
 """The end of the name of a function that computes one item of a batch, after the name of the kernel that calls it."""
 _LEAST_ROWS = 4
 """The least number of rows of an item that a matrix, which all items share, is multiplied by."""
-_ITEMS = 4
-"""The least number of items that a thread computes, if threads can share the computation of an item."""
+_ITEMS = 2
+"""The number of items for each thread from which threads share the items, if they can share the computation of an item:
+numbers that are no multiples of the threads leave some of them without work for a part of the time."""
+_SHORT = 8
+"""The divisor of the time of a thread's part of a loop (`threads.LEAST_TIME`) for the least time of an item."""
 _remarks = PassRemarks("tir-split-batch")
 
 
@@ -74,9 +77,7 @@ class TirSplitBatchPass(ModulePass):
     item is computed from the same item of its parameters: a block has an axis of as many elements for each item, as
     the tiles of images of Winograd's algorithm, and accesses elements of this item, and others that all items share.
     An item has two dimensions at least, and if it is multiplied by a matrix that all items share, as are the weights of
-    a convolution, 4 rows at least.
-
-    least-time: the least estimated nanoseconds of an item.
+    a convolution, 4 rows at least. It takes a microsecond at least, by an estimate.
 
     Before
         tir.func @relu("A" %a: !tir.handle, "B" %b: !tir.handle) attrs {relay.kernel = true} {
@@ -92,7 +93,7 @@ class TirSplitBatchPass(ModulePass):
             ...
         tir.func @relu("A" %a: !tir.handle, "B" %b: !tir.handle) attrs {relay.kernel = true} {
           ...
-          tir.for parallel "item" %item : i32 in [0 +: %n] annotations {grain = 4 : i32} {
+          tir.for parallel "item" %item : i32 in [0 +: %n] annotations {least_per_thread = 2 : i32} {
             ...
             tir.call @relu.item(%first, %second) : !tir.handle<f32>, !tir.handle<f32>
 
@@ -103,14 +104,12 @@ class TirSplitBatchPass(ModulePass):
 
     name = "tir-split-batch"
 
-    least_time: int = 1_000
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in [each for each in unscheduled_functions(op) if is_graph_kernel(each)]:
             batch = _Batch.of(func)
             if batch is None:
                 continue
-            reason = batch.reason_to_keep(self.least_time)
+            reason = batch.reason_to_keep()
             if reason is None:
                 batch.split(fresh_name(f"{func.sym_name.data}{ITEM}", symbols_of(op)))
                 _remarks.applied(func, lambda f=func: f"{f.sym_name.data} computes the items of a batch one by one")
@@ -149,7 +148,7 @@ class _Batch:
 
     # Conditions
 
-    def reason_to_keep(self, least_time: int) -> str | None:
+    def reason_to_keep(self) -> str | None:
         """The reason why a function is not divided; None if it is."""
         body = self.func.body.block
         if self.func.result_type is not None or not all(isinstance(op, ForOp) for op in statements(body)):
@@ -165,7 +164,7 @@ class _Batch:
             return "its items have less than two dimensions"
         if any(rows < _LEAST_ROWS for block in self.blocks for rows in self._rows_of_products(block)):
             return "a matrix is multiplied by a few rows of each item"
-        if self._nanoseconds() < least_time:
+        if self._nanoseconds() < threads.LEAST_TIME // _SHORT:
             return "an item takes too little time"
         return None
 
@@ -266,7 +265,9 @@ class _Batch:
         parent = func.parent
         assert parent is not None
         parent.insert_op_before(item, func)
-        self._call(item, buffers, _ITEMS if time >= 2 * LEAST_TIME else ceil(LEAST_TIME / time))
+        part = threads.LEAST_TIME
+        limits = {"least_per_thread": _ITEMS} if time >= 2 * part else {"grain": ceil(part / time)}
+        self._call(item, buffers, limits)
 
     def _item(self, name: str, ops: Sequence[Operation], buffers: Sequence[SSAValue]) -> FuncOp:
         """The function of an item. ops: moved to it.  buffers: its parameters, with all items."""
@@ -310,17 +311,18 @@ class _Batch:
         count = self._of_item(value)
         return value if count is None else count
 
-    def _call(self, item: FuncOp, buffers: Sequence[SSAValue], grain: int) -> None:
-        """Adds the loop over the items. grain: the least number of items that a thread computes."""
+    def _call(self, item: FuncOp, buffers: Sequence[SSAValue], limits: Mapping[str, int]) -> None:
+        """Adds the loop over the items. limits: its annotations, by which threads share it."""
         builder = TirBuilder(InsertPoint.at_end(self.func.body.block), self.func.location)
-        annotations = DictionaryAttr({"grain": IntegerAttr(grain, i32)})
+        annotations = DictionaryAttr({name: IntegerAttr(number, i32) for name, number in limits.items()})
         loop = builder.insert(ForOp("item", 0, self.size, self.size.type, kind="parallel", annotations=annotations))
         with builder.at(loop.body.block):
             pointers = list[SSAValue]()
             for buffer in buffers:
                 assert isinstance(buffer.type, MemRefType)
-                zeros = [builder.const(0, dtype_of(self.size.type)) for _ in buffer.type.get_shape()]
-                indices = [loop.variable, *zeros[1:]] if self._dimension(buffer) is not None else zeros
+                indices = list[SSAValue]([] if self._dimension(buffer) is None else [loop.variable])
+                while len(indices) < buffer.type.get_num_dims():
+                    indices.append(builder.const(0, dtype_of(self.size.type)))
                 pointers.append(builder.insert(AddressOfOp(buffer, indices)).pointer)
             builder.insert(CallOp(item.sym_name.data, pointers))
 

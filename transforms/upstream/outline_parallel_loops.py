@@ -14,7 +14,7 @@ from xdsl.traits import ConstantLike
 
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
-from ...dialects.attributes import GRAIN, PARALLEL
+from ...dialects.attributes import GRAIN, LEAST_PER_THREAD, PARALLEL
 from .outlining import OutlinedBody, new_function_name
 
 _remarks = PassRemarks("outline-parallel-loops")
@@ -125,8 +125,7 @@ def _outline(loop: scf.ParallelOp, caller: func.FuncOp, names: set[str]) -> func
         parameter.name_hint = name
     call = func.CallOp(new_function_name(f"{caller.sym_name.data}.parallel", names), [first, last, *body.arguments], [])
     call.attributes[PARALLEL] = UnitAttr()
-    if GRAIN in loop.attributes:
-        call.attributes[GRAIN] = loop.attributes[GRAIN]
+    call.attributes |= {name: loop.attributes[name] for name in (GRAIN, LEAST_PER_THREAD) if name in loop.attributes}
     call.location = loop.location
     _remarks.applied(loop, lambda: f"{_name(loop)} is shared by threads, which call {call.callee.string_value()}")
     Rewriter.insert_op(call, InsertPoint.before(loop))

@@ -22,7 +22,7 @@ from stepwell.core.errors import ExecutionError
 from stepwell.core.processors import available_processors
 
 TASK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-RUN = ctypes.CFUNCTYPE(ctypes.c_int32, TASK, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+RUN = ctypes.CFUNCTYPE(ctypes.c_int32, TASK, ctypes.c_void_p, *[ctypes.c_int64] * 4)
 COUNTS = [1, 2, 5]
 
 SUMS = """
@@ -44,9 +44,9 @@ def main(A: T.Buffer((64,), "int32")):
 """
 
 
-def run(task: Callable[[int, int], int], first: int, last: int, grain: int = 1) -> int:
+def run(task: Callable[[int, int], int], first: int, last: int, grain: int = 1, each: int = 0) -> int:
     called = TASK(lambda low, high, _: task(low, high))
-    return RUN(worker_pool.shared_address(RUN_PARALLEL))(called, None, first, last, grain)
+    return RUN(worker_pool.shared_address(RUN_PARALLEL))(called, None, first, last, grain, each)
 
 
 @given(
@@ -54,8 +54,9 @@ def run(task: Callable[[int, int], int], first: int, last: int, grain: int = 1) 
     first=st.integers(-(2**62), 2**62),
     count=st.integers(-3, 300),
     grain=st.integers(1, 400),
+    each=st.integers(0, 100),
 )
-def test_each_iteration_is_executed_once(threads: int, first: int, count: int, grain: int) -> None:
+def test_each_iteration_is_executed_once(threads: int, first: int, count: int, grain: int, each: int) -> None:
     executed: list[int] = []
     sizes: list[int] = []
 
@@ -65,9 +66,21 @@ def test_each_iteration_is_executed_once(threads: int, first: int, count: int, g
         return 0
 
     with stepwell.threads(threads):
-        assert run(task, first, first + count, grain) == 0
+        assert run(task, first, first + count, grain, each) == 0
     assert sorted(executed) == list(range(first, first + count))
     assert sorted(sizes)[1:] == [] or min(sorted(sizes)[1:]) >= grain  # the last part may be smaller
+    assert len(sizes) == 1 or count >= each * threads
+
+
+def test_threads_share_loops_inside_of_few_iterations() -> None:
+    together = threading.Barrier(3, timeout=30)
+
+    def wait(low: int, high: int) -> int:
+        together.wait()
+        return 0
+
+    with stepwell.threads(3):
+        assert run(lambda low, high: sum(run(wait, 0, 3) for _ in range(low, high)), 0, 5, each=2) == 0
 
 
 def test_workers_execute_iterations() -> None:

@@ -28,7 +28,8 @@ relay.func @main("x" %x: tensor<8xf32>) {
 
 // -----
 
-// A tensor whose size is not known, and one in a branch, have no place; what a branch reads lives until it is over.
+// A tensor in a branch has no place, one whose size is not known is in a dynamic workspace; what a branch reads lives until
+// it is over.
 relay.func primitive @fused_exp("p0" %p0: tensor<?xf32, #relay.sizes<"n">>) {
   %0 = relay.exp(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
   relay.return %0 : tensor<?xf32, #relay.sizes<"n">>
@@ -57,8 +58,8 @@ relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) {
 // CHECK-NEXT:      %[[v0:\d+]] = relay.sum(%p0) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
 // CHECK-NEXT:      relay.return %[[v0]] : tensor<f32>
 // CHECK-NEXT:    }
-// CHECK-NEXT:    relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) attrs {relay.workspace = 64 : i64, relay.unshared_workspace = 64 : i64} {
-// CHECK-NEXT:      %[[v0:\d+]] = relay.call @fused_exp(%x) : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
+// CHECK-NEXT:    relay.func @main("x" %x: tensor<?xf32, #relay.sizes<"n">>, "c" %c: tensor<i1>) attrs {relay.workspace = 64 : i64, relay.unshared_workspace = 64 : i64, relay.dynamic_workspaces = {{\[\[}}64 : i64, "n"{{\]\]}}} {
+// CHECK-NEXT:      %[[v0:\d+]] = relay.call @fused_exp(%x) attributes {dynamic_offsets = {{\[\[}}0 : i64, 0 : i64{{\]\]}}} : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<?xf32, #relay.sizes<"n">>
 // CHECK-NEXT:      %[[v1:\d+]] = relay.call @fused_sum(%[[v0]]) attributes {offsets = [0 : i64]} : (tensor<?xf32, #relay.sizes<"n">>) -> tensor<f32>
 // CHECK-NEXT:      %[[v2:\d+]] = relay.if %c : tensor<i1> -> tensor<f32> {
 // CHECK-NEXT:        relay.yield %[[v1]] : tensor<f32>
@@ -129,3 +130,37 @@ relay.func @views("x" %x: tensor<4x32xf32>) {
 // CHECK-NEXT:      %[[v4:\d+]] = relay.call @fused_exp(%[[v2]]) : (
 // CHECK-NEXT:      %[[v5:\d+]] = relay.call @fused_reshape(%x) : (
 // CHECK-NEXT:      %[[v6:\d+]] = relay.call @fused_squeeze_reshape(%[[v3]]) : (
+
+// -----
+
+// Tensors whose bytes are multiples of one product of sizes share a dynamic workspace; a reshape is a view.
+relay.func primitive @fused_exp("p0" %p0: tensor<?x4x?xf32, #relay.sizes<"n", "m">>) {
+  %0 = relay.exp(%p0) : (tensor<?x4x?xf32, #relay.sizes<"n", "m">>) -> tensor<?x4x?xf32, #relay.sizes<"n", "m">>
+  relay.return %0 : tensor<?x4x?xf32, #relay.sizes<"n", "m">>
+}
+relay.func primitive @fused_reshape("p0" %p0: tensor<?x4x?xf32, #relay.sizes<"n", "m">>) {
+  %0 = relay.reshape(%p0) {newshape = [-1, 4]} : (tensor<?x4x?xf32, #relay.sizes<"n", "m">>) -> tensor<?x4xf32, #relay.sizes<"m * n">>
+  relay.return %0 : tensor<?x4xf32, #relay.sizes<"m * n">>
+}
+relay.func primitive @fused_sum("p0" %p0: tensor<?x4xf32, #relay.sizes<"m * n">>) {
+  %0 = relay.sum(%p0) {axis = [1]} : (tensor<?x4xf32, #relay.sizes<"m * n">>) -> tensor<?xf32, #relay.sizes<"m * n">>
+  relay.return %0 : tensor<?xf32, #relay.sizes<"m * n">>
+}
+relay.func primitive @fused_cos("p0" %p0: tensor<?xf32, #relay.sizes<"m * n">>) {
+  %0 = relay.cos(%p0) : (tensor<?xf32, #relay.sizes<"m * n">>) -> tensor<?xf32, #relay.sizes<"m * n">>
+  relay.return %0 : tensor<?xf32, #relay.sizes<"m * n">>
+}
+relay.func @main("x" %x: tensor<?x4x?xf32, #relay.sizes<"n", "m">>) {
+  %0 = relay.call @fused_exp(%x) : (tensor<?x4x?xf32, #relay.sizes<"n", "m">>) -> tensor<?x4x?xf32, #relay.sizes<"n", "m">>
+  %1 = relay.call @fused_exp(%0) : (tensor<?x4x?xf32, #relay.sizes<"n", "m">>) -> tensor<?x4x?xf32, #relay.sizes<"n", "m">>
+  %2 = relay.call @fused_reshape(%1) : (tensor<?x4x?xf32, #relay.sizes<"n", "m">>) -> tensor<?x4xf32, #relay.sizes<"m * n">>
+  %3 = relay.call @fused_sum(%2) : (tensor<?x4xf32, #relay.sizes<"m * n">>) -> tensor<?xf32, #relay.sizes<"m * n">>
+  %4 = relay.call @fused_cos(%3) : (tensor<?xf32, #relay.sizes<"m * n">>) -> tensor<?xf32, #relay.sizes<"m * n">>
+  relay.return %4 : tensor<?xf32, #relay.sizes<"m * n">>
+}
+// CHECK:         relay.func @main({{.*}}relay.workspace = 0 : i64, relay.unshared_workspace = 0 : i64, relay.dynamic_workspaces = {{\[\[}}128 : i64, "m", "n"{{\]\]}}} {
+// CHECK-NEXT:      relay.call @fused_exp({{.*}}) attributes {dynamic_offsets = {{\[\[}}0 : i64, 0 : i64{{\]\]}}}
+// CHECK-NEXT:      relay.call @fused_exp({{.*}}) attributes {dynamic_offsets = {{\[\[}}0 : i64, 64 : i64{{\]\]}}}
+// CHECK-NEXT:      relay.call @fused_reshape({{.*}}) attributes {dynamic_offsets = {{\[\[}}0 : i64, 64 : i64{{\]\]}}, view}
+// CHECK-NEXT:      relay.call @fused_sum({{.*}}) attributes {dynamic_offsets = {{\[\[}}0 : i64, 0 : i64{{\]\]}}}
+// CHECK-NEXT:      relay.call @fused_cos(

@@ -14,7 +14,14 @@ from ....core.assertions import UNDEFINED_BEHAVIOR
 from ....core.diagnostics import unsupported_op_error
 from ....core.dtypes import dtype_of
 from ....core.walking import find_ops
-from ....dialects.attributes import ABOUT_ARGUMENT, GRAIN, REPORT_ASSERTION, REPORT_UNDEFINED, UNLIKELY
+from ....dialects.attributes import (
+    ABOUT_ARGUMENT,
+    GRAIN,
+    LEAST_PER_THREAD,
+    REPORT_ASSERTION,
+    REPORT_UNDEFINED,
+    UNLIKELY,
+)
 from ....dialects.tir import (
     AssertOp,
     AttrOp,
@@ -69,20 +76,21 @@ def _for(w: UpstreamWriter, op: ForOp) -> None:
     _body(w, block, op.body.block.ops, parallel=parallel)
     if parallel:
         loop = w.insert(scf.ParallelOp([bounds[0]], [bounds[1]], [bounds[2]], Region(block)))
-        if (grain := _grain(op)) is not None:
-            loop.attributes[GRAIN] = grain
+        for name, attribute in (("grain", GRAIN), ("least_per_thread", LEAST_PER_THREAD)):
+            if (number := _annotation(op, name)) is not None:
+                loop.attributes[attribute] = number
     else:
         w.make(scf.ForOp, bounds, regions=[Region(block)])
 
 
-def _grain(op: ForOp) -> IntegerAttr | None:
-    """The annotation `grain` of a loop."""
-    grain = None if op.annotations is None else op.annotations.data.get("grain")
-    if grain is not None and not (isinstance(grain, IntegerAttr) and grain.value.data > 0):
+def _annotation(op: ForOp, name: str) -> IntegerAttr | None:
+    """An annotation of a loop that is a positive number."""
+    number = None if op.annotations is None else op.annotations.data.get(name)
+    if number is not None and not (isinstance(number, IntegerAttr) and number.value.data > 0):
         raise unsupported_op_error(
-            op, f"annotation grain of loop {op.loop_var.data}: expected a positive integer, got {grain}"
+            op, f"annotation {name} of loop {op.loop_var.data}: expected a positive integer, got {number}"
         )
-    return None if grain is None else IntegerAttr(grain.value.data, i64)
+    return None if number is None else IntegerAttr(number.value.data, i64)
 
 
 def _while(w: UpstreamWriter, op: WhileOp) -> None:
