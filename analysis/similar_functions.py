@@ -8,23 +8,24 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
-from ..dialects.tir import AccessOp, BlockOp, ForOp, FuncOp
+from ..dialects.tir import AccessOp, AllocBufferOp, BlockOp, ForOp, FuncOp, MatchBufferOp
 from ..dialects.tir.base import DYNAMIC, static_values
 
 LEAST_EXTENT = 16
 """The least number by which similar functions may differ, or of which a multiple does: loops of fewer iterations are
 better known."""
 
-ExtentOwner: TypeAlias = BlockArgument | ForOp | BlockOp | AccessOp
+ExtentOwner: TypeAlias = BlockArgument | AllocBufferOp | MatchBufferOp | ForOp | BlockOp | AccessOp
 """A parameter or operation that has extents."""
 
 
 @dataclass(frozen=True)
 class ExtentPlace:
-    """The place of an extent in a function: a loop (number 0), or the number of a dimension of a parameter, of an axis
-    of a block, or of a dimension of a declared region. factor: of the extent that the place has a multiple of."""
+    """The place of an extent in a function: a loop (number 0), or the number of a dimension of a parameter or a buffer,
+    of an axis of a block, or of a dimension of a declared region. factor: of the extent that the place has a multiple
+    of."""
 
     owner: ExtentOwner
     number: int
@@ -119,7 +120,8 @@ class _Description:
     """A function as a text without its extents that may be values, and these `extents`.
 
     places: those of the extents, in order: dimensions of parameters in row-major order, loops that are neither unrolled
-    nor vectorized, axes and declared regions.
+    nor vectorized, axes and declared regions; in functions with parameters of dynamic shape, dimensions of all buffers:
+    their code has loops of dynamic extents in any case.
     """
 
     func: FuncOp
@@ -130,6 +132,7 @@ class _Description:
 
     def __post_init__(self) -> None:
         func = self.func
+        self._is_dynamic = any(isinstance(op, MatchBufferOp) for op in func.body.block.ops)
         self.text += [func.func_attrs, func.result_type, *func.attributes.items()]
         self._block(func.body.block)
 
@@ -137,19 +140,19 @@ class _Description:
         for argument in block.args:
             self._numbers[argument] = len(self._numbers)
             if block is self.func.body.block:
-                self._parameter(argument)
+                self._buffer(argument, argument.type)
             else:
                 self.text.append(argument.type)
         for op in block.ops:
             self._operation(op)
 
-    def _parameter(self, argument: BlockArgument) -> None:
-        type = argument.type
+    def _buffer(self, owner: BlockArgument | AllocBufferOp | MatchBufferOp, type: Attribute) -> None:
+        """Adds the type of a buffer."""
         if isinstance(type, MemRefType) and isinstance(type.layout, NoneAttr):
             shape = type.get_shape()
             self.text += [type.element_type, type.memory_space, len(shape)]
             for dim, extent in enumerate(shape):
-                self._extent(argument, dim, extent)
+                self._extent(owner, dim, extent)
         else:
             self.text.append(type)
 
@@ -157,7 +160,10 @@ class _Description:
         self.text += [type(op), *(self._numbers[operand] for operand in op.operands)]
         for result in op.results:
             self._numbers[result] = len(self._numbers)
-            self.text.append(result.type)
+            if isinstance(op, AllocBufferOp | MatchBufferOp) and self._is_dynamic:
+                self._buffer(op, result.type)
+            else:
+                self.text.append(result.type)
         self.text += [*op.attributes.items(), len(op.regions)]
         open_name = self._open_extents(op)
         self.text += [item for item in op.properties.items() if item[0] != open_name]

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from ..dialects.tir import AllocBufferOp, ForOp, FuncOp
+from ..dialects.tir import AllocBufferOp, ForOp, FuncOp, HandleType, MatchBufferOp, SymbolOp
 from ..dialects.tir.tree import with_expressions
+from .index import Analyzer
 from .scopes import declarations, statements
 
 LEAST_SHARED = 200
@@ -82,6 +83,7 @@ class _Comparison:
     def __init__(self) -> None:
         self.to_first: dict[SSAValue, SSAValue] = {}
         self._to_other: dict[SSAValue, SSAValue] = {}
+        self._analyzer = Analyzer()
 
     def difference(self, first: FuncOp, other: FuncOp) -> tuple[Operation, Operation] | None:
         """The only statements by which two functions differ, in the innermost block that has others besides; None for
@@ -168,18 +170,33 @@ class _Comparison:
             self.to_first[two], self._to_other[one] = one, two
 
     def _same(self, one: SSAValue, two: SSAValue) -> bool:
-        """Whether two values are equal. Parameters and buffers that no statement has used so far become equal."""
+        """Whether two values are equal. Parameters, buffers and symbols that no statement has used so far become equal,
+        buffers of dynamic size if their sizes are."""
         if two in self.to_first or one in self._to_other:
             return self.to_first.get(two) is one
         if not (_is_free(one) and _is_free(two) and one.type == two.type):
             return False
-        if isinstance(one.owner, AllocBufferOp) and isinstance(two.owner, AllocBufferOp):
-            if one.owner.properties | _NO_NAME != two.owner.properties | _NO_NAME:
+        ours, theirs = one.owner, two.owner
+        if isinstance(ours, AllocBufferOp | MatchBufferOp):
+            if not isinstance(theirs, type(ours)) or ours.properties | _NO_NAME != theirs.properties | _NO_NAME:
                 return False
-        elif not (isinstance(one, BlockArgument) and isinstance(two, BlockArgument)):
+            if not all(self._same_size(a, b) for a, b in zip(ours.operands, theirs.operands, strict=True)):
+                return False
+        elif type(ours) is not type(theirs):
             return False
         self._pair([one], [two])
         return True
+
+    def _same_size(self, one: SSAValue, two: SSAValue) -> bool:
+        """Whether two handles are equal, or two extents are equal multiples of equal symbols."""
+        if isinstance(one.type, HandleType) or isinstance(two.type, HandleType):
+            return self._same(one, two)
+        ours, theirs = self._analyzer.exact(one), self._analyzer.exact(two)
+        pairs = list(zip(ours.terms.items(), theirs.terms.items(), strict=False))
+        return (ours.const, len(ours.terms)) == (theirs.const, len(theirs.terms)) and all(
+            k == m and isinstance(a, SSAValue) and isinstance(b, SSAValue) and self._same(a, b)
+            for (a, k), (b, m) in pairs
+        )
 
 
 _NO_NAME = {"buffer_name": StringAttr("")}
@@ -190,8 +207,8 @@ def _is_long_loop(statement: Operation) -> bool:
 
 
 def _is_free(value: SSAValue) -> bool:
-    """Whether a value is a parameter of a function or a buffer of known shape that it allocates."""
+    """Whether a value is a parameter of a function, or a buffer or symbol that it declares."""
     owner = value.owner
-    if isinstance(owner, AllocBufferOp):
-        return not owner.operands
+    if isinstance(owner, AllocBufferOp | MatchBufferOp | SymbolOp):
+        return True
     return isinstance(owner, Block) and isinstance(owner.parent_op(), FuncOp)

@@ -228,6 +228,22 @@ class MatchBufferOp(_ViewOp):
 
     assembly_format = f"$buffer_name $source {_LAYOUT} attr-dict-with-keyword `:` type($source) `->` type($buffer)"
 
+    def copy_with_shape(self, shape: Sequence[Mixed], space: Attribute | None) -> MatchBufferOp:
+        """A row-major view of another shape and memory space, with the same name, element type, alignment and multiple
+        of its offset, without discardable attributes."""
+        alignment, factor = (
+            None if number is None else number.value.data for number in (self.alignment, self.offset_factor)
+        )
+        return MatchBufferOp(
+            self.buffer_name.data,
+            self.source,
+            self.type.element_type,
+            shape,
+            space=space,
+            alignment=alignment,
+            offset_factor=factor,
+        )
+
     def verify_(self) -> None:
         # lazy: functions have buffers, and buffers are in functions
         from .functions import FuncOp

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp, SymbolRefAttr, i32
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
@@ -27,7 +27,7 @@ from ...core.identifiers import fresh_name
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.tir import CallOp, DeclBufferOp, FuncOp, HandleType, Mixed, TirBuilder
+from ...dialects.tir import CallOp, DeclBufferOp, FuncOp, HandleType, MatchBufferOp, Mixed, SymbolOp, TirBuilder
 from ...dialects.tir.base import scope_of
 from .extents import set_extents
 from .kernel_calls import calling_region
@@ -51,7 +51,7 @@ class TirMergeKernelsPass(ModulePass):
 
     The statement is directly in the kernel, or in loops that contain loops only and are neither unrolled nor
     vectorized. The function `FIRST.merged` has the parameters of all kernels, and last the number of the kernel whose
-    statement it executes. Kernels that are private stay.
+    statement it executes. All kernels call it.
 
     least-shared: the least number of operations that kernels which differ in a statement have in common.
 
@@ -93,7 +93,7 @@ class TirMergeKernelsPass(ModulePass):
             for family in found:
                 _merge(family, _merged_name(family.functions[0], names), calls)
         merged = {func for family in found for func in family.functions}
-        others = (func for func in kernels if func not in merged and func.private is None)
+        others = (func for func in kernels if func not in merged and _has_known_shapes(func))
         for group in variants(others, self.least_shared):
             name = _merged_name(group[0].function, symbols_of(op))
             for number, each in enumerate(group if merge_variants(group, name) else ()):
@@ -107,9 +107,20 @@ def _merged_name(func: FuncOp, taken: set[str]) -> str:
 
 
 def _may_be_merged(func: FuncOp) -> bool:
-    """Whether a function is a kernel of a graph with buffers of known shapes as parameters."""
-    known = all(isinstance(value.type, MemRefType) for _, value in func.params)
-    return is_graph_kernel(func) and known and func.result_type is None
+    """Whether a function is a kernel of a graph with buffers as parameters."""
+    viewed = {op.source for op in func.body.block.ops if isinstance(op, MatchBufferOp)}
+    are_buffers = all(isinstance(value.type, MemRefType) or value in viewed for _, value in func.params)
+    return is_graph_kernel(func) and are_buffers and func.result_type is None
+
+
+def _has_known_shapes(func: FuncOp) -> bool:
+    """Whether the buffers that are parameters of a function have known shapes."""
+    return all(isinstance(value.type, MemRefType) for _, value in func.params)
+
+
+def _views(func: FuncOp) -> list[Operation]:
+    """The operations that view the parameters of a function as buffers, and their symbols."""
+    return [op for op in func.body.block.ops if isinstance(op, SymbolOp | MatchBufferOp)]
 
 
 def _report_differences(kernels: Iterable[FuncOp]) -> None:
@@ -137,14 +148,19 @@ def _merge(family: Family, name: str, calls: Mapping[str, list[CallOp]]) -> None
     first = family.functions[0]
     block = first.parent
     assert block is not None
-    types = {func: [value.type for value in func.body.block.args] for func in family.functions}
+    extents = dict(zip(family.functions, family.extents, strict=True))
+    callers = {
+        func: calling_region(func, name, func.body.block.arg_types, [extent], views=_views(func))
+        for func, extent in extents.items()
+        if func.private is None
+    }
     block.insert_op_before(_function_of_extent(first, name, family), first)
-    for func, extent in zip(family.functions, family.extents, strict=True):
+    for func, extent in extents.items():
         _remarks.applied(func, lambda f=func, n=extent: f"{f.sym_name.data} is {name} with the extent {n}")
-        if func.private is None:
+        if func in callers:
             if func.regions:
                 func.detach_region(func.body).erase()
-            func.add_region(calling_region(func, name, types[func], [extent]))
+            func.add_region(callers[func])
         else:
             _redirect(calls.get(func.sym_name.data, ()), name, extent)
             func.detach()
