@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from ..rules.results import decline_unless
-from ..rules.strides import IRREGULAR, Strides
+from ..rules.strides import IRREGULAR, UNKNOWN, Strides
 from .contraction import require_spatial_vector, require_sums
 from .nest import Nest
 from .tiles import Tile, apply_tile, parts, sums_of_windows
 
 WIDEST = 2
 """The greatest number of vectors of a row of a tile: more rows share more vectors."""
+HIGHEST_IF_DYNAMIC = 4
+"""The greatest number of rows of a tile, if the rows or columns of the image are dynamic."""
 MOST_TAPS = 16
 """The greatest number of taps that are unrolled."""
 
@@ -17,7 +19,8 @@ MOST_TAPS = 16
 def windows(nest: Nest) -> str:
     """Vectorizes a spatial axis along which stores are contiguous, and loads contiguous or invariant. The sums of some
     rows, of windows that overlap along an axis, stay in registers; the taps along this axis are unrolled, so that each
-    vector is loaded once for all windows of the tile that it is in.
+    vector is loaded once for all windows of the tile that it is in. Tiles of images of dynamic size are small, since
+    each element of the last one is computed under a condition.
 
     Declines: blocks without such axes, and sums over a single axis.
     """
@@ -29,8 +32,12 @@ def windows(nest: Nest) -> str:
     rows, taps = overlap
     count = strides.extents[taps]
     lanes = nest.lanes_along(strides.extents[vector])
-    vectors = parts(-(-strides.extents[vector] // lanes), WIDEST)
-    height = parts(strides.extents[rows], sums_of_windows(nest.cpu, count) // vectors)
+    columns, height = strides.extents[vector], strides.extents[rows]
+    vectors = 1 if columns == UNKNOWN else parts(-(-columns // lanes), WIDEST)
+    if UNKNOWN in (columns, height):
+        height = 1 if columns == height else min(height, HIGHEST_IF_DYNAMIC)
+    else:
+        height = parts(height, sums_of_windows(nest.cpu, count) // vectors)
     tile = Tile(vector, lanes, rows, height, vectors, taps=taps)
     apply_tile(nest, tile)
     return f"{tile.text(strides.names)}, {count} taps along {strides.names[taps]} unrolled"

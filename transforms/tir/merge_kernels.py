@@ -29,6 +29,7 @@ from ...core.walking import find_ops
 from ...core.xdsl_compat import set_name_hint
 from ...dialects.tir import CallOp, DeclBufferOp, FuncOp, HandleType, MatchBufferOp, Mixed, SymbolOp, TirBuilder
 from ...dialects.tir.base import scope_of
+from ...dialects.tir.tree import with_expressions
 from .extents import set_extents
 from .kernel_calls import calling_region
 from .kernel_variants import merge_variants
@@ -119,8 +120,9 @@ def _has_known_shapes(func: FuncOp) -> bool:
 
 
 def _views(func: FuncOp) -> list[Operation]:
-    """The operations that view the parameters of a function as buffers, and their symbols."""
-    return [op for op in func.body.block.ops if isinstance(op, SymbolOp | MatchBufferOp)]
+    """The operations that view the parameters of a function as buffers, with their symbols and extents."""
+    declared = [op for op in func.body.block.ops if isinstance(op, SymbolOp | MatchBufferOp)]
+    return [each for op in declared for each in with_expressions(op)]
 
 
 def _report_differences(kernels: Iterable[FuncOp]) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stepwell import Module, apply_passes, parse_tvmscript, relay
 from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell.backends.interpreter import interpret
 from stepwell.dialects.tir import FuncOp
 from stepwell.tools.testing.attachment import assert_uses_are_attached
 from stepwell.tools.testing.scheduling import check_computes_the_same
@@ -264,3 +265,31 @@ def test_random_kernels_compute_the_same(extents: list[tuple[int, int, int]], sc
     after = apply_passes(module, passes)
     assert_uses_are_attached(after)
     check_computes_the_same(module, after, target="llvm")
+
+
+@settings(max_examples=max(1, settings().max_examples // 4))
+@given(
+    channels=st.lists(st.sampled_from([16, 19, 32, 48]), min_size=2, max_size=3, unique=True),
+    groups=st.booleans(),
+    step=st.integers(1, 2),
+    image=st.tuples(st.integers(1, 20), st.integers(1, 20)),
+)
+def test_random_kernels_for_images_of_any_size_compute_the_same(
+    channels: list[int], groups: bool, step: int, image: tuple[int, int]
+) -> None:
+    """groups: whether the convolutions are depthwise, which differ in all channels, not those of images alone."""
+    random, arrays, results = np.random.default_rng(0), dict[str, Any](), list[Any]()
+    for n, count in enumerate(channels):
+        kind = (count, 1, 3, 3) if groups else (5, count, 3, 3)
+        weight = relay.const(random.integers(-2, 3, kind).astype("float32"))
+        x = relay.var(f"x{n}", shape=(1, count, "h", "w"))
+        arrays[f"x{n}"] = random.integers(-2, 3, (1, count, *image)).astype("float32")
+        net = relay.nn.conv2d(x, weight, strides=step, padding=1, groups=count if groups else 1)
+        results.append(relay.nn.relu(net))
+    module = relay.module(relay.Function(relay.analysis.free_vars(relay.Tuple(results)), relay.Tuple(results)))
+    assert merged(kernels(module), f"{SCHEDULES},tir-merge-kernels") or {16, 32, 48}.isdisjoint(channels)
+    executor = GraphExecutor(build_graph(module))
+    executor.run(**arrays)
+    expected = interpret(module, "main", list(arrays.values()))
+    for n, wanted in enumerate(expected):
+        np.testing.assert_array_equal(executor.get_output(n), wanted)
