@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerType, MemRefType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -21,9 +21,9 @@ def calling_region(
     views: Sequence[Operation] = (),
 ) -> Region:
     """The body of a kernel that calls another function, with pointers to the first elements of its buffers, and with
-    buffers of dynamic shape as they are.
+    buffers of dynamic shape and numbers as they are.
 
-    types: of the parameters of the kernel, all of them buffers.  numbers: arguments of type int32 after the buffers.
+    types: of the parameters of the kernel, buffers and numbers.  numbers: arguments of type int32 after the buffers.
     order: the number of the parameter that is each buffer of the function, by default all parameters in order.
     views: the operations that view handles among the parameters as buffers, with their symbols, to be copied.
     """
@@ -38,8 +38,8 @@ def calling_region(
     arguments = list[SSAValue]()
     for name, argument, type in zip(func.param_names.data, body.args, types, strict=True):
         set_name_hint(argument, name.data)
-        if argument in viewed:
-            arguments.append(viewed[argument])
+        if argument in viewed or isinstance(type, IntegerType):
+            arguments.append(viewed.get(argument, argument))
             continue
         assert isinstance(type, MemRefType)
         zeros = [builder.const(0, "int32")] * type.get_num_dims()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp, SymbolRefAttr, i32
+from xdsl.dialects.builtin import IntegerType, MemRefType, ModuleOp, SymbolRefAttr, i32
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
@@ -108,10 +108,10 @@ def _merged_name(func: FuncOp, taken: set[str]) -> str:
 
 
 def _may_be_merged(func: FuncOp) -> bool:
-    """Whether a function is a kernel of a graph with buffers as parameters."""
+    """Whether a function is a kernel of a graph with buffers and numbers as parameters."""
     viewed = {op.source for op in func.body.block.ops if isinstance(op, MatchBufferOp)}
-    are_buffers = all(isinstance(value.type, MemRefType) or value in viewed for _, value in func.params)
-    return is_graph_kernel(func) and are_buffers and func.result_type is None
+    are_known = all(isinstance(value.type, MemRefType | IntegerType) or value in viewed for _, value in func.params)
+    return is_graph_kernel(func) and are_known and func.result_type is None
 
 
 def _has_known_shapes(func: FuncOp) -> bool:
