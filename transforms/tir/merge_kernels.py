@@ -49,6 +49,7 @@ class TirMergeKernelsPass(ModulePass):
     of declared regions. Other extents may be multiples of it, as numbers of channels and of blocks of channels; one of
     these or the number itself is 16 at least. The function `FIRST.merged` has it as its last parameter. Names and
     parameters of public kernels stay: they call the function. Private functions are erased, and their callers call it.
+    In kernels with buffers of dynamic shape, the number is an extent of dimensions of all buffers.
 
     The statement is directly in the kernel, or in loops that contain loops only and are neither unrolled nor
     vectorized. The function `FIRST.merged` has the parameters of all kernels, and last the number of the kernel whose
