@@ -105,7 +105,8 @@ def filler_share(sentence: str) -> float:
 
 def docstrings(file: Path) -> Iterator[Docstring]:
     """The docstrings of a file: of the module, of classes, functions, and of assigned names."""
-    yield from _docstrings(tree_of(file), path_of(file), "")
+    tree = ast.parse(file.read_text())  # not kept: the trees of all files would slow down each collection of garbage
+    yield from _docstrings(tree, path_of(file), "")
 
 
 def _docstrings(node: Documented, path: str, prefix: str) -> Iterator[Docstring]:

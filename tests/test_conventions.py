@@ -235,12 +235,12 @@ def _imports(body: Sequence[object], in_function: bool = False) -> Iterator[tupl
                     yield from _imports(inner, inside)
 
 
-def _wrong_imports(file: Path, text: str) -> Iterator[str]:
+def _wrong_imports(file: Path, tree: ast.Module) -> Iterator[str]:
     """The relative imports in a file that point to a higher layer, and the absolute ones of this package."""
     parts = file.relative_to(ROOT).with_suffix("").parts
     here = _layer(parts if parts != ("__init__",) else ())
     ours = {"stepwell"} | {layer for layer in LAYERS if layer}
-    for node, _, _ in _imports(ast.parse(text).body):
+    for node, _, _ in _imports(tree.body):
         if isinstance(node, ast.Import) or node.level == 0:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
             yield from (f"line {node.lineno}: absolute" for name in names if name.partition(".")[0] in ours)
@@ -251,20 +251,21 @@ def _wrong_imports(file: Path, text: str) -> Iterator[str]:
                 yield f"line {node.lineno}: {here or 'the root'} imports {'.'.join(target) or 'the root'}"
 
 
-def _unexplained_imports(text: str) -> list[int]:
+def _unexplained_imports(text: str, tree: ast.Module) -> list[int]:
     """The lines of imports inside functions that have no comment `# lazy: reason`, there or on the line before. A run
     of imports needs one.
     """
     lines = text.splitlines()
-    numbers = [node.lineno for node, inside, is_first in _imports(ast.parse(text).body) if inside and is_first]
+    numbers = [node.lineno for node, inside, is_first in _imports(tree.body) if inside and is_first]
     return [n for n in numbers if not any("# lazy: " in line for line in lines[max(n - 2, 0) : n])]
 
 
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_imports_are_relative_point_one_way_and_have_a_reason_inside_of_functions(file: Path) -> None:
     text = file.read_text()
-    assert list(_wrong_imports(file, text)) == []
-    assert _unexplained_imports(text) == []
+    tree = ast.parse(text)
+    assert list(_wrong_imports(file, tree)) == []
+    assert _unexplained_imports(text, tree) == []
 
 
 @pytest.mark.parametrize(
@@ -286,7 +287,7 @@ def test_a_wrong_import_is_seen(source: str, found: list[str], tmp_path: Path, m
         (tmp_path / folder / "__init__.py").touch()
     (tmp_path / "module.py").touch()
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
-    assert list(_wrong_imports(tmp_path / "transforms/some_pass.py", source)) == found
+    assert list(_wrong_imports(tmp_path / "transforms/some_pass.py", ast.parse(source))) == found
 
 
 @pytest.mark.parametrize(
@@ -300,4 +301,4 @@ def test_a_wrong_import_is_seen(source: str, found: list[str], tmp_path: Path, m
     ],
 )
 def test_an_import_without_a_reason_is_seen(source: str, lines: list[int]) -> None:
-    assert _unexplained_imports(source) == lines
+    assert _unexplained_imports(source, ast.parse(source)) == lines

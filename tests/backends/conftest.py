@@ -4,6 +4,7 @@ interpreter."""
 import json
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,11 @@ def target(device: Device) -> str:
 
 
 def _parse(text: str) -> ModuleOp:
+    return _parsed(text).clone()
+
+
+@lru_cache(maxsize=4)  # tests compile one text for several targets in turn
+def _parsed(text: str) -> ModuleOp:
     ctx = Context()
     for name, load in get_all_dialects().items():
         ctx.register_dialect(name, load)
