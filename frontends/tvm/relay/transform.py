@@ -25,6 +25,7 @@ from ...relay.gradients import gradient as gradient_of
 from ...relay.inference import infer_types
 from ..absent import report_absent
 from ..ir.module import IRModule
+from ..target.compilation_config import CompilationConfig
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from ..transform import ModulePass as ModulePass
 from ..transform import Pass as Pass
@@ -37,6 +38,7 @@ from .atrous import flatten_atrous
 from .bias import canonicalize_bias
 from .call_graph import used_functions
 from .common_subexpressions import share_subexpressions
+from .device_planning import devices_in, plan, prepare
 from .dynamic import make_static
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .folding import fold_constants, simplify_inference
@@ -306,6 +308,30 @@ def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
         return mod
 
     return FunctionalPass(run, PassInfo(0, "MergeComposite"))
+
+
+def PlanDevices(config: CompilationConfig) -> FunctionalPass:
+    """States a device for each value of programs on several devices: as annotations of parameters and results, marks
+    `on_device`, and copies `device_copy`.
+
+    config: the result of `tvm.target.make_compilation_config`.  OptionError for values that must be on several devices.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = prepare({name: each for name, each in mod.items() if isinstance(each, Function)}, config)
+        infer_types(functions)
+        result = IRModule()
+        result.type_definitions |= mod.type_definitions
+        result.add_graphs(plan(functions, config))
+        return result
+
+    return FunctionalPass(run, PassInfo(0, "PlanDevices"))
+
+
+def RecoverVirtualDeviceMap(mod: IRModule, expr: Function) -> dict[Expr, Any]:
+    """The devices that a result of `PlanDevices` states for the expressions of a function. mod: its module, which the
+    devices do not depend on."""
+    return dict(devices_in(expr))
 
 
 def DivToMul() -> FunctionalPass:
