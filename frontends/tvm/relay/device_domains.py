@@ -59,7 +59,7 @@ class Domains:
         return domain
 
     def result(self, domain: Domain) -> Domain:
-        """The domain of the result of a function, of the result of it if this is a function; of another value itself."""
+        """The domain of the result of a function, or of its result if that is a function; another one itself."""
         domain = self.root(domain)
         while domain.parts:
             domain = self.root(domain.parts[-1])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ....core.errors import OptionError
 from ..devices import device
-from .target import Target, TargetLike
+from .target import Target, TargetLike, target_of
 from .virtual_device import VirtualDevice
 
 if TYPE_CHECKING:
@@ -61,13 +61,7 @@ def make_compilation_config(ctxt: PassContext, target: Any, target_host: TargetL
     """The targets of a program. target: one, several, or a dictionary of them by device.  target_host: of the host."""
     many = list(target.values()) if isinstance(target, Mapping) and "kind" not in target else target
     many = many if isinstance(many, list | tuple) else [many]
-    return CompilationConfig(
-        ctxt, [each if _is_whole(each, target_host) else Target(each, target_host) for each in many]
-    )
-
-
-def _is_whole(target: Any, host: TargetLike | None) -> bool:
-    return isinstance(target, Target) and host is None
+    return CompilationConfig(ctxt, [target_of(each, target_host) for each in many])
 
 
 def _without_host(target: Target) -> Target:

@@ -133,7 +133,7 @@ def test_text_names_entries_of_the_table_of_metadata() -> None:
     mod = tvm.relay.parse("def @main() { meta[relay.Constant][0] }", "", None, table)
     assert mod["main"].body.data.numpy().tolist() == [1.0, 2.0]
     for text in ("def @main() { meta[kind][0] }", "def @main() { meta[kind][1] }", "def @main(%x {color=1}) { %x }"):
-        with pytest.raises(StepwellError, match="metadata|annotation color, expected virtual_device"):
+        with pytest.raises(StepwellError, match=r"metadata|annotation color, expected virtual_device"):
             tvm.relay.parse(text, "", None, table)
 
 
