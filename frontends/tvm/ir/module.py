@@ -256,6 +256,8 @@ class IRModule(Module):
             except StepwellError:
                 self._untyped = graphs
                 raise
+            if self._refusal is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise self._refusal
         return self._op
 
     @property

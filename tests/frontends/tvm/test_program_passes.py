@@ -1,0 +1,110 @@
+"""Passes on programs: functions as values, recursion, references, data types."""
+
+import numpy as np
+import pytest
+
+from stepwell.frontends import tvm
+from stepwell.frontends.tvm import relay
+from stepwell.frontends.tvm.relay import transform
+
+
+def parse(text: str) -> tvm.IRModule:
+    return transform.InferType()(relay.parse(text))
+
+
+def run(mod: tvm.IRModule, *args: object) -> np.ndarray:
+    return relay.create_executor("debug", mod=mod).evaluate()(*args).numpy()
+
+
+def check(change: tvm.transform.Pass, before: str, after: str) -> None:
+    tvm.ir.assert_structural_equal(transform.InferType()(change(parse(before))), parse(after), True)
+
+
+LOOP = """def @main(%x: float32) {
+    let %f = fn (%n: int32, %a: float32) -> float32 { if (%n == 0) { %a } else { %f(%n - 1, %a * %x) } };
+    BODY
+}"""
+
+
+def test_dead_bindings_are_removed() -> None:
+    check(
+        transform.DeadCodeElimination(),
+        "def @main(%x: int32) { let %a = %x + 1; let %b = %a + 2; let %c = %x + 3; %c }",
+        "def @main(%x: int32) { let %c = %x + 3; %c }",
+    )
+    check(transform.DeadCodeElimination(), LOOP.replace("BODY", "%x"), "def @main(%x: float32) { %x }")
+    whole = LOOP.replace("BODY", "%f(3, %x)")
+    check(transform.DeadCodeElimination(inline_once=True), whole, whole)
+
+
+def test_values_that_are_used_once_are_inlined_but_not_into_functions() -> None:
+    check(
+        transform.DeadCodeElimination(inline_once=True),
+        "def @main(%x: int32) { let %a = %x + 1; let %b = %x + 2; let %f = fn (%y: int32) { %a + %y }; (%f(%b), %f) }",
+        "def @main(%x: int32) { let %a = %x + 1; let %f = fn (%y: int32) { %a + %y }; (%f(%x + 2), %f) }",
+    )
+
+
+REFERENCES = """def @f(%r: ref(int32)) { let %v = ref_read(%r); let %u = ref_write(%r, %v + 1); %v }
+def @main() { let %r = ref(0); let %y = @f(%r); let %z = @f(%r); %z }"""
+
+
+def test_bindings_with_effects_stay() -> None:
+    check(transform.DeadCodeElimination(inline_once=True), REFERENCES, REFERENCES)
+    assert run(parse(REFERENCES)) == 1
+    removed = transform.DeadCodeElimination(ignore_impurity=True)(parse(REFERENCES))
+    assert "%y" not in removed.astext()
+
+
+def test_effects_of_unknown_functions_stay() -> None:
+    for call in ("%p(%x)", "%t.0(%x)", "@main(%x, %p, %t)", "ref_read(ref(%p))(%x)"):
+        text = f"""def @main(%x: int32, %p: fn (int32) -> int32, %t: (fn (int32) -> int32,)) -> int32 {{
+            let %a = {call}; %x
+        }}"""
+        after = transform.DeadCodeElimination()(parse(text)).astext()
+        assert ("%a" in after) == ("@main" not in call), call
+
+
+def test_functions_inside_of_functions_are_lifted() -> None:
+    mod = parse(LOOP.replace("BODY", "let %g = fn (%y: float32) { %f(2, %y) + %x }; %g(3f)"))
+    lifted = transform.LambdaLift()(mod)
+    assert sorted(lifted) == ["lifted_name", "lifted_name1", "main"]
+    assert lifted["lifted_name"].attrs == {"Closure": 1}
+    assert not [each for each in relay.analysis.all_vars(lifted["main"]) if each.name_hint == "y"]
+    assert run(lifted, 2.0) == run(mod, 2.0) == 14
+
+
+def test_functions_as_values_are_expanded() -> None:
+    check(
+        transform.EtaExpand(expand_constructor=True, expand_global_var=True),
+        """type Box { Full(int32), }
+        def @f(%x: int32) -> int32 { %x }
+        def @main() { (@f, Full, @f(1), Full(2)) }""",
+        """type Box { Full(int32), }
+        def @f(%x: int32) -> int32 { %x }
+        def @main() { (fn (%x: int32) -> int32 { @f(%x) }, fn (%x: int32) -> Box { Full(%x) }, @f(1), Full(2)) }""",
+    )
+
+
+def test_recursive_functions_are_not_inlined() -> None:
+    text = """def @f(%n: int32) -> int32 { if (%n == 0) { 0 } else { @g(@f(%n - 1)) } }
+    def @g(%n: int32) -> int32 { %n + 2 }
+    def @main(%n: int32) -> int32 { @f(%n) }"""
+    mod = parse(text)
+    for name in ("f", "g"):
+        mod[name] = mod[name].with_attr("Inline", 1)
+    inlined = transform.Inline()(mod)
+    assert sorted(inlined) == ["f", "main"]
+    assert run(inlined, 3) == 6
+
+
+def test_features_of_programs_are_found() -> None:
+    features = relay.analysis.detect_feature(parse(REFERENCES))
+    expected = ("fRefCreate", "fRefRead", "fRefWrite")
+    assert features >= {getattr(relay.analysis.Feature, each) for each in expected}
+
+
+@pytest.mark.parametrize("change", [transform.ToANormalForm(), transform.ToBasicBlockNormalForm()])
+def test_normal_forms_of_programs_compute_the_same(change: tvm.transform.Pass) -> None:
+    assert run(change(parse(LOOP.replace("BODY", "%f(3, %x)"))), 2.0) == 16
+    assert run(change(parse(REFERENCES))) == 1
