@@ -50,6 +50,7 @@ from .mixed_precision import convert_precision
 from .op import rules_of
 from .padding import fold_padding
 from .parser import parse
+from .partial_evaluation import evaluate_partially
 from .recasting import change_batch
 from .recasting import recast as recast
 from .region_functions import partition_module
@@ -383,6 +384,17 @@ def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False)
     return _on_functions(
         "EtaExpand", 1, lambda functions: expand_functions(functions, expand_global_var, expand_constructor)
     )
+
+
+def PartialEvaluate() -> FunctionalPass:
+    """Evaluates programs as far as constants determine them: calls of functions, branches, matches, references. The
+    result has dead bindings, which `DeadCodeElimination` removes."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
+        return _with_graphs(mod, evaluate_partially(functions))
+
+    return FunctionalPass(run, PassInfo(1, "PartialEvaluate"))
 
 
 def ToANormalForm() -> FunctionalPass:

@@ -108,3 +108,61 @@ def test_features_of_programs_are_found() -> None:
 def test_normal_forms_of_programs_compute_the_same(change: tvm.transform.Pass) -> None:
     assert run(change(parse(LOOP.replace("BODY", "%f(3, %x)"))), 2.0) == 16
     assert run(change(parse(REFERENCES))) == 1
+
+
+def simplify(mod: tvm.IRModule) -> tvm.IRModule:
+    passes = [transform.PartialEvaluate(), transform.InferType(), transform.DeadCodeElimination(inline_once=True)]
+    return transform.InferType()(tvm.transform.Sequential(passes)(mod))
+
+
+def test_known_calls_branches_and_matches_are_evaluated() -> None:
+    mod = parse(
+        """type List[A] { Cons(A, List[A]), Nil, }
+        def @map[A, B](%f: fn (A) -> B, %l: List[A]) -> List[B] {
+            match (%l) { Cons(%h, %t) => Cons(%f(%h), @map(%f, %t)), Nil => Nil, }
+        }
+        def @sum(%n: int32) -> int32 { if (%n == 0) { 0 } else { %n + @sum(%n - 1) } }
+        def @main(%x: int32) { @map(fn (%y: int32) { %y + @sum(3) }, Cons(%x, Cons(2, Nil))) }"""
+    )
+    body = simplify(mod)["main"].body
+    assert body.op.name_hint == body.args[1].op.name_hint == "Cons"
+    assert relay.expr.const(6).array == body.args[0].args[1].array
+    assert body.args[1].args[0].array == 8
+
+
+def test_calls_without_an_end_stay() -> None:
+    text = """def @f(%n: int32, %m: int32) -> int32 { @f(%m, %n) }
+    def @g(%n: int32) -> int32 { if (%n == 0) { %n } else { @g(%n - 1) } }
+    def @main(%x: int32) -> int32 { @f(1, 2) + @g(%x) }"""
+    assert {each.name_hint for each in relay.analysis.all_vars(simplify(parse(text))["main"])} == {"x"}
+    assert run(parse(text.replace("@f(1, 2) + ", "")), 3) == run(simplify(parse(text.replace("@f(1, 2) + ", ""))), 3)
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_known_references_are_read(flag: bool) -> None:
+    text = """def @main(%c: bool, %p: fn () -> int32) {
+        let %r = ref(1);
+        let %u = fn () { ref_write(%r, ref_read(%r) * 2) };
+        %u();
+        let %k = ref_read(%r);
+        if (%c) { %u() } else { () };
+        let %v = ref_read(%r);
+        ref_write(%r, 10);
+        let %o = %p();
+        (%k, %v, ref_read(%r), %o)
+    }"""
+    mod = parse(text)
+    assert "ref_write(%r, 4)" not in simplify(mod).astext()
+    whole = parse(text.replace(", %p: fn () -> int32", "").replace("%p()", "7"))
+    expected = [each.numpy().item() for each in relay.create_executor("debug", mod=whole).evaluate()(flag)]
+    got = [each.numpy().item() for each in relay.create_executor("debug", mod=simplify(whole)).evaluate()(flag)]
+    assert got == expected == [2, 4 if flag else 2, 10, 7]
+
+
+def test_operators_on_constants_are_evaluated() -> None:
+    mod = parse(
+        'def @main(%x: float32) { let %t = (2f * 3f, %x); (%t.0 + %t.1, split(ones(shape=[2], dtype="int32"), 2).0) }'
+    )
+    assert "6f" in simplify(mod).astext()
+    tuples = parse("def @main() { match (1, 2) { (%a, %b) => %a + %b } }")
+    assert simplify(tuples)["main"].body.array == 3
