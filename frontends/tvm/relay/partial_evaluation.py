@@ -102,7 +102,7 @@ class _Scope:
         return _Scope(self.values.new_child(), self.types)
 
     def type(self, type: Any) -> Any:
-        """A type without type variables of functions that are evaluated in place of calls, None if they determine it."""
+        """A type without the type variables of functions that are evaluated in place of calls, None if it has any."""
         known = None if type is None else substitute(type, self.types)
         return None if known is None or incomplete_parts(known) else known
 
