@@ -1,7 +1,7 @@
 """Programs evaluated as far as their constants determine them: `relay.transform.PartialEvaluate`.
 
-Each value has an atom of the new program, and a static part if it is known: a tensor, a tuple, a reference, a value of a
-data type, or a function. Calls of known functions are evaluated in place of the call, matches of known values are the
+Each value has an atom of the new program, and a static part if it is known: a tensor, a tuple, a reference, a value of
+a data type, or a function. Calls of known functions are evaluated in place of the call, matches of known values are the
 clause that matches, and reads of known references are the value that was last written. Branches that are taken or not,
 and functions that are not known, may write all references.
 """
