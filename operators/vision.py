@@ -425,8 +425,8 @@ def deformable_conv2d(
     """The convolution of images whose windows have moved taps: `vision.deformable_patches` with `inner`, times weights.
 
     offset: the distances of taps, in the layout of data.  strides, padding, dilation, groups, channels,
-    kernel_size: as of `nn.conv2d`. data_layout, kernel_layout: the orders of the axes; out_layout is data_layout.  out_dtype: the data type of the sums
-    and the result, by default that of data.
+    kernel_size: as of `nn.conv2d`. data_layout, kernel_layout: the orders of the axes; out_layout is data_layout.
+    out_dtype: the data type of the sums and the result, by default that of data.
     """
     name = "nn.deformable_conv2d"
     image, kernel = _orders(name, data_layout, kernel_layout, out_layout)

@@ -484,10 +484,11 @@ def var(
     return Var(name_hint, TensorType(type_annotation if shape is None else shape, dtype))
 
 
-def const(value: Any, dtype: str | None = None) -> Constant:
-    """A constant from a number, nested lists of numbers, or an array. dtype: by default float32 for Python floats,
-    int32 for Python integers, and the data type of an array.
+def const(value: Any, dtype: str | TensorType | None = None) -> Constant:
+    """A constant from a number, nested lists of numbers, or an array. dtype: a data type, or that of a type; by default
+    float32 for Python floats, int32 for Python integers, and the data type of an array.
     """
+    dtype = dtype.dtype if isinstance(dtype, TensorType) else dtype
     source = value.numpy() if hasattr(value, "numpy") else value
     array = plain_array(source)
     if dtype is None and not hasattr(source, "dtype"):

@@ -336,6 +336,34 @@ def ChangeBatch(data: Mapping[Var, int], batch_size: int = 16) -> FunctionalPass
     )
 
 
+def FlexibleShapeDispatch(
+    buckets: Sequence[int],
+    axis: int = 0,
+    auto_pad: bool = False,
+    pad_value: float = 0,
+    input_indices: Sequence[int] | None = None,
+    affects_output: bool = True,
+) -> FunctionalPass:
+    """Lets an axis of parameters of `main` have any size.
+
+    axis: the axis.  input_indices: the positions of the parameters, by default the first.  buckets, auto_pad, pad_value,
+    affects_output: the sizes for which TVM compiles kernels, and how it pads others to them, without effect: kernels
+    of this package compute any size, and the sizes of results follow from them. ArgumentError for a parameter without a
+    type.
+    """
+
+    def change(func: Function) -> Function:
+        params = [func.params[n] for n in ((0,) if input_indices is None else input_indices)]
+        return change_batch(func, dict.fromkeys(params, axis), "flexible")
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        typed = _with_types(mod)
+        functions = {name: each for name, each in typed.items() if isinstance(each, Function)}
+        return _with_types(_with_graphs(typed, {**functions, "main": change(functions["main"])}))
+
+    return FunctionalPass(run, PassInfo(0, "FlexibleShapeDispatch"))
+
+
 def CanonicalizeCast() -> FunctionalPass:
     """Gives each elementwise operator a cast to a wider type of its own, instead of one that operators share."""
     return _on_typed("CanonicalizeCast", 3, casts.copy_casts)

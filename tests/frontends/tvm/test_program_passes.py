@@ -166,3 +166,20 @@ def test_operators_on_constants_are_evaluated() -> None:
     assert "6f" in simplify(mod).astext()
     tuples = parse("def @main() { match (1, 2) { (%a, %b) => %a + %b } }")
     assert simplify(tuples)["main"].body.array == 3
+
+
+@pytest.mark.parametrize("size", [1, 3, 4])
+def test_an_axis_of_parameters_may_have_any_size(size: int) -> None:
+    x, w = relay.var("x", shape=(10, 4)), relay.var("w", shape=(10, 4))
+    mod = tvm.IRModule.from_expr(relay.Function([x, w], relay.nn.softmax(x + w, axis=0)))
+    flexible = transform.FlexibleShapeDispatch(buckets=[1, 4], axis=1, auto_pad=True, input_indices=[0, 1])(mod)
+    machine = tvm.runtime.vm.VirtualMachine(relay.vm.compile(flexible, "llvm"), tvm.cpu())
+    array = np.arange(10 * size, dtype="float32").reshape(10, size)
+    expected = np.exp(2 * (array - array.max(0)))
+    np.testing.assert_allclose(machine.invoke("main", array, array).numpy(), expected / expected.sum(0), rtol=1e-5)
+
+
+def test_infinite_attributes_are_read() -> None:
+    mod = tvm.IRModule.from_expr(relay.clip(relay.var("x", shape=(2,)), -np.inf, np.inf))
+    assert tvm.ir.structural_equal(parse(mod.astext()), mod)
+    assert relay.const(1, relay.scalar_type("int64")).array.dtype == np.int64
