@@ -383,8 +383,8 @@ def _inner_tap(position: PrimExpr, weight: PrimExpr, extent: PrimExpr) -> _Tap:
 
 def _convolution_reference(
     data: Array, offset: Array, weight: Array, strides: Window, padding: Window, dilation: Window,
-    deformable_groups: int, groups: int, channels: int | None, kernel_size: Window | None, data_layout: str,
-    kernel_layout: str, out_layout: str, out_dtype: str,
+    deformable_groups: int, groups: int, data_layout: str, kernel_layout: str, out_layout: str, out_dtype: str,
+    **_expected: Any,
 ) -> Array:  # fmt: skip
     image, kernel = _orders("nn.deformable_conv2d", data_layout, kernel_layout, out_layout)
     data, offset, weight = data.transpose(image), offset.transpose(image), weight.transpose(kernel)

@@ -68,8 +68,10 @@ class _Recast(ExprMutator):
 
 
 def change_batch(func: Function, axes: Mapping[Var, int], batch_size: int | str) -> Function:
-    """A function whose parameters have another batch, or one of any size that has a name. axes: the axis of the batch by the variable, or one of its
-    name. ArgumentError for a parameter without a type."""
+    """A function whose parameters have another batch, or one of any size that has a name.
+
+    axes: the axis of the batch by the variable, or one of its name. ArgumentError for a parameter without a type.
+    """
     named = {each.name_hint: axis for each, axis in axes.items()}
     new: dict[Var, Expr] = {}
     params: list[Var] = []

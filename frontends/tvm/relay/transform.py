@@ -346,10 +346,10 @@ def FlexibleShapeDispatch(
 ) -> FunctionalPass:
     """Lets an axis of parameters of `main` have any size.
 
-    axis: the axis.  input_indices: the positions of the parameters, by default the first.  buckets, auto_pad, pad_value,
-    affects_output: the sizes for which TVM compiles kernels, and how it pads others to them, without effect: kernels
-    of this package compute any size, and the sizes of results follow from them. ArgumentError for a parameter without a
-    type.
+    axis: the axis.  input_indices: the positions of the parameters, by default the first.  buckets, auto_pad,
+    pad_value, affects_output: the sizes for which TVM compiles kernels, and how it pads others to them, without effect:
+    kernels of this package compute any size, and the sizes of results follow from them. ArgumentError for a parameter
+    without a type.
     """
 
     def change(func: Function) -> Function:
