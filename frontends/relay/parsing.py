@@ -43,6 +43,7 @@ from .expr import (
     call,
     flat_operands,
 )
+from .host import HOST_OPERATORS
 from .text import METADATA, SUFFIXES, function_of
 from .types import Any_, FuncType, GlobalTypeVar, RefType, TensorType, TupleType, Type, TypeCall, TypeData, TypeVar
 
@@ -302,6 +303,8 @@ class _Builder:
             return constructor if constructor.inputs else constructor()
         if name in MARKS:
             return MARKS[name]
+        if name not in OPERATORS and function_of(name) is None and name in HOST_OPERATORS:
+            return HOST_OPERATORS[name]
         if name not in OPERATORS and function_of(name) is None:
             raise RelayTextError(f"line {node.meta.line}: no operator {name!r}{did_you_mean(name, OPERATORS)}")
         return operator_of(name) if name in OPERATORS else function_of(name)
