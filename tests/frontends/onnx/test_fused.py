@@ -202,8 +202,8 @@ def test_attention(kind: str) -> None:
     model = helper.make_model(helper.make_graph([node], "g", infos, results), opset_imports=OPSETS, ir_version=8)
     executor = GraphExecutor(build_graph(from_onnx(model)))
     executor.run(**arrays)
-    wide = [arrays[name].astype("float64") for name in ("x", "weight", "bias")]
-    expected, keys, values = attended(*wide, sizes, arrays.get("past"), added)  # pyright: ignore[reportArgumentType]
+    x, weight, bias = (arrays[name].astype("float64") for name in ("x", "weight", "bias"))
+    expected, keys, values = attended(x, weight, bias, sizes, arrays.get("past"), added)
     tolerance = 2e-2 if kind == "half" else 1e-4
     np.testing.assert_allclose(executor.get_output(0), expected, tolerance, tolerance)
     if kind != "sizes":

@@ -97,7 +97,9 @@ def test_devices_flow_through_data_types() -> None:
 def test_the_devices_of_a_plan_are_those_of_its_marks() -> None:
     mod = plan(parse("def @main(%a: ROW) { negative(on_device(exp(%a), virtual_device=CPU)) }"))
     main = mod["main"]
-    devices = get_global_func("relay.transform.RecoverVirtualDeviceMap")(mod, main)
+    recover = get_global_func("relay.transform.RecoverVirtualDeviceMap")
+    assert recover is relay.transform.RecoverVirtualDeviceMap
+    devices = relay.transform.RecoverVirtualDeviceMap(mod, main)
     assert [devices[each].device_type for each in (main, main.body, main.params[0])] == [2, 2, 1]
 
 

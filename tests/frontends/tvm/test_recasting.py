@@ -119,7 +119,7 @@ def test_references_of_regions_and_deformed_windows() -> None:
 def test_weights_and_distances_of_deformable_convolutions_have_types(
     layout: str, kernel: str, image: tuple[int, ...], offset: tuple[int, ...], weight: tuple[int, ...], result: object
 ) -> None:
-    call = relay.nn.deformable_conv2d(
+    call: Any = relay.nn.deformable_conv2d(
         relay.var("data", shape=image), relay.var("offset"), relay.var("weight"), strides=2, padding=1,
         deformable_groups=2, groups=2, channels=6, kernel_size=(3, 3), data_layout=layout, kernel_layout=kernel,
     )  # fmt: skip

@@ -17,7 +17,7 @@ from stepwell.frontends.tvm.relay import op
 def mixed() -> Iterator[Any]:
     """The operator `mixed`: two times the first operand, plus the second one in its shape."""
     op.register("mixed", "a sum")
-    mixed = op.get("mixed")
+    mixed: Any = op.get("mixed")
     mixed.set_num_inputs(2)
     mixed.add_argument("a", "Tensor", "a summand")
     mixed.set_attrs_type_key("DictAttrs")
