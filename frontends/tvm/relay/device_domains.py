@@ -159,12 +159,13 @@ class Domains:
         return self.root(self._callees[call])
 
     def _signature(self, call: Call) -> Sequence[Domain]:
+        attrs: Any = call.attrs
         if is_mark(call, ON_DEVICE):
-            type, device = call.args[0].checked_type, call.attrs.virtual_device
-            constraints = (call.attrs.constrain_body, call.attrs.constrain_result)
+            type, device = call.args[0].checked_type, attrs.virtual_device
+            constraints = (attrs.constrain_body, attrs.constrain_result)
             return [self.stated(type, device) if each else self.free(type) for each in constraints]
         if is_mark(call, DEVICE_COPY):
-            devices = (call.attrs.src_virtual_device, call.attrs.dst_virtual_device)
+            devices = (attrs.src_virtual_device, attrs.dst_virtual_device)
             return [self.stated(call.args[0].checked_type, each) for each in devices]
         if isinstance(call.op, Constructor):
             made = call.op.checked_type

@@ -387,7 +387,8 @@ def devices_in(func: Function) -> dict[Expr, VirtualDevice]:
         elif isinstance(node, Function):
             inner = around = node.virtual_device or around
         elif isinstance(node, Var):
-            around = node.virtual_device or around  # pyright: ignore[reportAssignmentType]
+            own: Any = node.virtual_device
+            around = own or around
         found[node] = around
         todo += [(each, inner) for each in reversed(_below(node))]
     return found
