@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from .axes import nonnegative_axes, nonnegative_axis
 from .definition import Operator
-from .windows import SPATIAL, each_dimension, layout_axes
+from .windows import SPATIAL, each_dimension, layout_axes, paddings
 
 OperandType: TypeAlias = tuple[Sequence[int | str], str]
 """The shape and the data type of a tensor; a symbolic extent is text."""
@@ -44,6 +44,24 @@ def _convolution(name: str, known: OperandTypes, attributes: AttributeValues) ->
     return {"weight": (_in_layout(sizes, attributes["kernel_layout"], f"OI{image}", name), dtype)}
 
 
+def _deformable(name: str, known: OperandTypes, attributes: AttributeValues) -> dict[str, OperandType]:
+    found = _convolution(name, known, attributes)
+    shape, dtype = known["data"]
+    order = layout_axes(attributes["data_layout"], "NCHW", name)
+    images, _, *extents = (shape[axis] for axis in order)
+    if not found or not all(isinstance(extent, int) for extent in extents):
+        return found
+    sizes, steps, far = (each_dimension(attributes[each], 2, name) for each in ("kernel_size", "strides", "dilation"))
+    around = paddings(attributes["padding"], 2, name)
+    counts = [
+        (int(extent) + before + after - (size - 1) * distance - 1) // step + 1
+        for extent, size, step, distance, (before, after) in zip(extents, sizes, steps, far, around, strict=True)
+    ]
+    moves = [images, 2 * sizes[0] * sizes[1] * attributes["deformable_groups"], *counts]
+    placed = dict(zip(order, moves, strict=True))
+    return {**found, "offset": ([placed[axis] for axis in range(4)], dtype)}
+
+
 def _in_layout(sizes: Sequence[int], layout: str, letters: str, name: str) -> list[int]:
     extents = dict(zip(layout_axes(layout, letters, name), sizes, strict=True))
     return [extents[d] for d in range(len(letters))]
@@ -72,6 +90,7 @@ def _along_axis(*operands: str) -> Callable[[str, OperandTypes, AttributeValues]
 
 _RULES: dict[str, Callable[[str, OperandTypes, AttributeValues], dict[str, OperandType]]] = {
     **{f"nn.conv{rank}d{kind}": _convolution for rank in (1, 2, 3) for kind in ("", "_transpose")},
+    "nn.deformable_conv2d": _deformable,
     "nn.dense": _dense,
     "nn.bias_add": _along_axis("bias"),
     "nn.prelu": _along_axis("alpha"),

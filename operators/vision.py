@@ -384,6 +384,7 @@ def _inner_tap(position: PrimExpr, weight: PrimExpr, extent: PrimExpr) -> _Tap:
 def _convolution_reference(
     data: Array, offset: Array, weight: Array, strides: Window, padding: Window, dilation: Window,
     deformable_groups: int, groups: int, data_layout: str, kernel_layout: str, out_layout: str, out_dtype: str,
+    **_expected: Any,
 ) -> Array:  # fmt: skip
     image, kernel = _orders("nn.deformable_conv2d", data_layout, kernel_layout, out_layout)
     data, offset, weight = data.transpose(image), offset.transpose(image), weight.transpose(kernel)
@@ -414,6 +415,8 @@ def deformable_conv2d(
     dilation: Window = 1,
     deformable_groups: int = 1,
     groups: int = 1,
+    channels: int | None = None,
+    kernel_size: Window | None = None,
     data_layout: str = "NCHW",
     kernel_layout: str = "OIHW",
     out_layout: str = "",
@@ -421,9 +424,9 @@ def deformable_conv2d(
 ) -> Tensor:
     """The convolution of images whose windows have moved taps: `vision.deformable_patches` with `inner`, times weights.
 
-    offset: the distances of taps, in the layout of data.  strides, padding, dilation, groups: as of `nn.conv2d`.
-    data_layout, kernel_layout: the orders of the axes; out_layout is data_layout.  out_dtype: the data type of the sums
-    and the result, by default that of data.
+    offset: the distances of taps, in the layout of data.  strides, padding, dilation, groups, channels,
+    kernel_size: as of `nn.conv2d`. data_layout, kernel_layout: the orders of the axes; out_layout is data_layout.
+    out_dtype: the data type of the sums and the result, by default that of data.
     """
     name = "nn.deformable_conv2d"
     image, kernel = _orders(name, data_layout, kernel_layout, out_layout)
@@ -431,9 +434,12 @@ def deformable_conv2d(
         ranks = f"{data.ndim}, {offset.ndim} and {weight.ndim}"
         raise TeError(f"{name}: data, offset and weight of {ranks} dimensions, expected 4")
     features, inner, *sizes = require_known_extents([weight.shape[axis] for axis in kernel], name)
-    (channels,) = require_known_extents([data.shape[image[1]]], name)
-    if groups < 1 or features % groups or channels != inner * groups:
-        raise TeError(f"{name}: {channels} channels and weights of {inner} for {features} in {groups} groups")
+    (inputs,) = require_known_extents([data.shape[image[1]]], name)
+    if groups < 1 or features % groups or inputs != inner * groups:
+        raise TeError(f"{name}: {inputs} channels and weights of {inner} for {features} in {groups} groups")
+    taps = sizes if kernel_size is None else list(each_dimension(kernel_size, 2, name))
+    if channels not in (None, features) or taps != sizes:
+        raise TeError(f"{name}: weights of {sizes} for {features} channels, expected {taps} for {channels}")
     images, moves = (_transposed(each, image) for each in (data, offset))
     patches = deformable_patches(images, moves, sizes, strides, padding, dilation, deformable_groups, True)
     dtype = out_dtype or data.dtype

@@ -23,6 +23,9 @@ from .types import FuncType, IncompleteType, TensorType, TupleType, Type, UserTy
 
 Array: TypeAlias = npt.NDArray[Any]
 
+VIRTUAL_DEVICE = "virtual_device"
+"""The name of the annotation of parameters and functions that states a device."""
+
 
 class Expr:
     """An expression of a graph. Python's operators on expressions build calls: `x + y` is `relay.add(x, y)`.
@@ -112,10 +115,14 @@ class Callee(Expr):
 
 
 class Var(Callee):
-    """A variable: a parameter of a function, or the name bound by a `Let`. type_annotation: None to infer the type."""
+    """A variable: a parameter of a function, or the name bound by a `Let`. type_annotation: None to infer the type.
 
-    def __init__(self, name_hint: str, type_annotation: Any = None):
+    virtual_device: the device of a parameter, None without an annotation.
+    """
+
+    def __init__(self, name_hint: str, type_annotation: Any = None, virtual_device: object = None):
         self.name_hint = name_hint
+        self.virtual_device = virtual_device
         self.type_annotation: Type | None = None if isinstance(type_annotation, IncompleteType) else type_annotation
 
     def __repr__(self) -> str:
@@ -158,10 +165,11 @@ class Number(Expr):
 
 
 class GlobalVar(Callee):
-    """A reference to a function of the module by name."""
+    """A reference to a function of the module by name. type_annot: its type, None if it is inferred."""
 
-    def __init__(self, name_hint: str):
+    def __init__(self, name_hint: str, type_annot: Any = None):
         self.name_hint = name_hint
+        self.known_type = type_annot
 
     def __repr__(self) -> str:
         return f"@{self.name_hint}"
@@ -417,6 +425,11 @@ class Function(Callee):
         self.type_params = tuple(type_params or ())
         self.attrs = {name: _plain(value) for name, value in (attrs or {}).items()}
 
+    @property
+    def virtual_device(self) -> Any:
+        """The device of the result, an attribute of the function; None without an annotation."""
+        return self.attrs.get(VIRTUAL_DEVICE)
+
     def with_attr(self, key: str | Mapping[str, Any], value: Any = None) -> Function:
         """A copy with an attribute set, or with all attributes of a dictionary."""
         named = {key: value} if isinstance(key, str) else key
@@ -471,10 +484,11 @@ def var(
     return Var(name_hint, TensorType(type_annotation if shape is None else shape, dtype))
 
 
-def const(value: Any, dtype: str | None = None) -> Constant:
-    """A constant from a number, nested lists of numbers, or an array. dtype: by default float32 for Python floats,
-    int32 for Python integers, and the data type of an array.
+def const(value: Any, dtype: str | TensorType | None = None) -> Constant:
+    """A constant from a number, nested lists of numbers, or an array. dtype: a data type, or that of a type; by default
+    float32 for Python floats, int32 for Python integers, and the data type of an array.
     """
+    dtype = dtype.dtype if isinstance(dtype, TensorType) else dtype
     source = value.numpy() if hasattr(value, "numpy") else value
     array = plain_array(source)
     if dtype is None and not hasattr(source, "dtype"):

@@ -337,7 +337,7 @@ class TypeAnnotator(TypedMutator):
     def visit_var(self, var: Var) -> Expr:
         if var.type_annotation is not None or var.known_type is None:
             return var
-        return Var(var.name_hint, var.known_type)
+        return Var(var.name_hint, var.known_type, var.virtual_device)
 
     def visit_function(self, fn: Function) -> Expr:
         new = super().visit_function(fn)

@@ -38,6 +38,7 @@ from .adt import Constructor, DynamicCall, Match
 from .annotation import MARKS
 from .blocks import insert_operators, unknown_operands
 from .expr import (
+    VIRTUAL_DEVICE,
     Call,
     Constant,
     Expr,
@@ -417,9 +418,10 @@ class _Function:
 
 def _attributes(function: Function) -> DictionaryAttr | None:
     """The attributes of a function in its operation."""
-    if not function.attrs:
+    attrs = {name: value for name, value in function.attrs.items() if name != VIRTUAL_DEVICE}
+    if not attrs:
         return None
-    return DictionaryAttr({annotation_key(name): annotation_value(value) for name, value in function.attrs.items()})
+    return DictionaryAttr({annotation_key(name): annotation_value(value) for name, value in attrs.items()})
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

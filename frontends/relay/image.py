@@ -11,8 +11,25 @@ from .operators import operator_function, relay_function
 
 affine_grid = operator_function("image.affine_grid")
 crop_and_resize = operator_function("image.crop_and_resize")
-dilation2d = operator_function("image.dilation2d")
 grid_sample = operator_function("image.grid_sample")
+
+
+@relay_function("image.dilation2d")
+def dilation2d(
+    data: Expr,
+    weight: Expr,
+    strides: Window = (1, 1),
+    padding: Window = (0, 0),
+    dilations: Window = (1, 1),
+    data_layout: str = "NCHW",
+    kernel_layout: str = "IHW",
+    out_dtype: str = "",
+) -> Expr:
+    """The greatest sums of elements and weights in windows. strides, dilations: of further numbers than those of the
+    two axes of the image, as programs give them, the first two count."""
+    steps, far = (each[:2] if isinstance(each, list | tuple) else each for each in (strides, dilations))
+    layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_dtype": out_dtype or ""}
+    return call("image.dilation2d", data, weight, strides=steps, padding=padding, dilations=far, **layouts)
 
 
 def _resize(rank: int, usual: str) -> Callable[..., Expr]:

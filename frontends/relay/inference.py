@@ -9,6 +9,7 @@ from typing import Any
 
 from ...core.errors import OptionError, StepwellError, UnsupportedError
 from .adt import Constructor, DynamicCall, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, expressions_in
+from .annotation import MARKS, is_mark
 from .expr import (
     Call,
     Constant,
@@ -159,6 +160,8 @@ class _Inference:
                 return self.types[expr]
             case FunctionCall():
                 return self.of_call(expr)
+            case Call() if is_mark(expr, *MARKS.values()):
+                return self.infer(expr.args[0])
             case Call() | DynamicCall() | TupleGetItem():
                 for each in expr.children:
                     if not isinstance(each, Number):
@@ -206,7 +209,9 @@ class _Inference:
 
     def of_let(self, expr: Expr) -> Any:
         """The type of bindings. Iterative, since a program may have many."""
+        lets: list[Let] = []
         while isinstance(expr, Let):
+            lets.append(expr)
             variable = self.of_variable(expr.var)
             if isinstance(expr.value, Function):
                 self.types[expr.value] = self.signature(expr.value)
@@ -216,7 +221,8 @@ class _Inference:
             else:
                 self.unify(self.infer(expr.value), variable, expr)
             expr = expr.body
-        return self.infer(expr)
+        self.types |= dict.fromkeys(lets, self.infer(expr))
+        return self.types[expr]
 
     def of_match(self, expr: Match) -> Any:
         """The type of a match."""

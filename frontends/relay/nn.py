@@ -241,8 +241,9 @@ def deformable_conv2d(
     out_layout: str = "",
     out_dtype: str = "",
 ) -> Expr:
-    """The convolution of images whose windows have moved taps. channels, kernel_size: ignored, those of the weight."""
+    """The convolution of images whose windows have moved taps. channels, kernel_size: those of the weight."""
     windows = {"strides": strides, "padding": padding, "dilation": dilation}
+    windows |= {"channels": channels, "kernel_size": kernel_size}
     counts = {"deformable_groups": deformable_groups, "groups": groups, "out_dtype": out_dtype or ""}
     layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout or ""}
     return call("nn.deformable_conv2d", data, offset, weight, **windows, **counts, **layouts)

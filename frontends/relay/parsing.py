@@ -6,7 +6,7 @@ import base64
 import inspect
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
@@ -22,7 +22,9 @@ from ...core.errors import StepwellError
 from ...expressions.errors import TeError
 from ...operators import OPERATORS, operator_of
 from .adt import Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from .annotation import MARKS
 from .expr import (
+    VIRTUAL_DEVICE,
     Call,
     Constant,
     Expr,
@@ -41,6 +43,7 @@ from .expr import (
     call,
     flat_operands,
 )
+from .host import HOST_OPERATORS
 from .text import METADATA, SUFFIXES, function_of
 from .types import Any_, FuncType, GlobalTypeVar, RefType, TensorType, TupleType, Type, TypeCall, TypeData, TypeVar
 
@@ -71,10 +74,11 @@ def parse_expr(text: str) -> Any:
     return _Builder(metadata).block(tree)
 
 
-def parse_functions(text: str) -> dict[str, Function]:
-    """The functions of a module by name; an expression is the function `main`. RelayTextError."""
-    tree, metadata = _tree(text)
-    builder = _Builder(metadata)
+def parse_functions(text: str, metadata: Mapping[str, Sequence[Any]] = MappingProxyType({})) -> dict[str, Function]:
+    """The functions of a module by name; an expression is the function `main`. metadata: see `parse_program`.
+    RelayTextError."""
+    tree, own = _tree(text)
+    builder = _Builder({**metadata, **own})
     if tree.data == "module":
         return builder.module(tree)
     expr = builder.block(tree)
@@ -87,12 +91,15 @@ def is_program(text: str) -> bool:
     return re.search(r"\bdef\s*@|^\s*(extern\s+)?type\s+[A-Za-z_]", body, re.MULTILINE) is not None
 
 
-def parse_program(text: str, types: Mapping[GlobalTypeVar, TypeData]) -> tuple[dict[str, Function], list[TypeData]]:
-    """The functions of a module by name, and its data types. types: those that are known before.  RelayTextError."""
-    tree, metadata = _tree(text)
+def parse_program(
+    text: str, types: Mapping[GlobalTypeVar, TypeData], metadata: Mapping[str, Sequence[Any]] = MappingProxyType({})
+) -> tuple[dict[str, Function], list[TypeData]]:
+    """The functions of a module by name, and its data types. types: those that are known before.  metadata: objects by
+    kind, which `meta[kind][n]` names beside those of the text.  RelayTextError."""
+    tree, own = _tree(text)
     if tree.data != "module":
-        return parse_functions(text), []
-    builder = _Builder(metadata, types)
+        return parse_functions(text, metadata), []
+    builder = _Builder({**metadata, **own}, types)
     functions = builder.module(tree)
     return functions, [builder.data[name] for name in builder.data if name not in {each.name_hint for each in types}]
 
@@ -266,7 +273,7 @@ class _Builder:
         attributes: dict[str, Any] = {}
         for each in cast(Node, rest[0]).children if rest else ():
             if isinstance(each, Tree) and each.data == "attribute":
-                attributes[str(each.children[0])] = _value(each.children[1])
+                attributes[str(each.children[0])] = self.value(each.children[1])
             else:
                 args.append(self.expr(each))
         if isinstance(callee, Tree) and callee.data == "operator":
@@ -284,7 +291,7 @@ class _Builder:
         try:
             if function is not None and not attributes.keys() - _parameters(function):
                 return as_expr(function(*args, **attributes))
-            return Call(operator, flat_operands(args), attributes)
+            return Call(operator, args if name in MARKS else flat_operands(args), attributes)
         except TeError as error:
             raise RelayTextError(f"line {node.meta.line}: {error.what}") from None
         except StepwellError as error:
@@ -294,6 +301,10 @@ class _Builder:
         name = name or str(node.children[0])
         if constructor := self.constructors.get(name):
             return constructor if constructor.inputs else constructor()
+        if name in MARKS:
+            return MARKS[name]
+        if name not in OPERATORS and function_of(name) is None and name in HOST_OPERATORS:
+            return HOST_OPERATORS[name]
         if name not in OPERATORS and function_of(name) is None:
             raise RelayTextError(f"line {node.meta.line}: no operator {name!r}{did_you_mean(name, OPERATORS)}")
         return operator_of(name) if name in OPERATORS else function_of(name)
@@ -338,12 +349,20 @@ class _Builder:
     def _boolean(self, node: Node) -> Expr:
         return Constant(np.asarray(str(node.children[0]) == "True"))
 
-    def _meta(self, node: Node) -> Expr:
+    def _entry(self, node: Node) -> Any:
+        """The entry of the metadata that a text names."""
         kind, index = str(node.children[0]), int(str(node.children[1]))
         entries = self.metadata.get(kind, [])
-        if kind != "relay.Constant" or not 0 <= index < len(entries):
+        if not 0 <= index < len(entries):
             raise RelayTextError(f"line {node.meta.line}: no meta[{kind}][{index}] in the metadata")
-        entry = entries[index]
+        return entries[index]
+
+    def _meta(self, node: Node) -> Expr:
+        entry = self._entry(node)
+        if isinstance(entry, Expr):
+            return entry
+        if str(node.children[0]) != "relay.Constant":
+            raise RelayTextError(f"line {node.meta.line}: {entry!r} in the metadata, expected an expression")
         data = np.frombuffer(base64.b64decode(entry["data"]), numpy_dtype(entry["dtype"]))
         return Constant(data.reshape(entry["shape"]).copy())
 
@@ -363,14 +382,44 @@ class _Builder:
         attributes: dict[str, Any] = {}
         for each in _subtrees(by_kind["params"]):
             if each.data == "attribute":
-                attributes[str(each.children[0])] = _value(each.children[1])
+                attributes[str(each.children[0])] = self.value(each.children[1])
             else:
-                annotation = self.type(each.children[1]) if len(each.children) > 1 else None
-                params.append(self._declare(_name(each.children[0]), annotation))
+                params.append(self._param(each))
         result = self.type(by_kind["result"].children[0]) if "result" in by_kind else None
         body = self.block(by_kind["body"].children[0])
         self.locals, self.temps, self.type_vars = outside
         return Function(params, body, result, variables, attributes)
+
+    def _param(self, node: Node) -> Var:
+        """A parameter: its name, its device and its type, as far as the text states them."""
+        annotations = {each.data: each for each in _subtrees(node)}
+        device = annotations.pop("device", None)
+        (type,) = annotations.values() or (None,)
+        variable = self._declare(_name(node.children[0]), None if type is None else self.type(type))
+        if device is not None:
+            name, value = device.children
+            if str(name) != VIRTUAL_DEVICE:
+                raise RelayTextError(f"line {node.meta.line}: annotation {name}, expected {VIRTUAL_DEVICE}")
+            variable.virtual_device = self.value(value)
+        return variable
+
+    def value(self, node: Any) -> Any:
+        """The value of an attribute."""
+        match node.data:
+            case "text":
+                return json.loads(str(node.children[0]))
+            case "number_value":
+                return _attribute_number("".join(map(str, node.children)))
+            case "boolean_value":
+                return str(node.children[0]) == "True"
+            case "none":
+                return None
+            case "name_value":
+                return str(node.children[0])
+            case "meta_value":
+                return self._entry(node)
+            case _:
+                return [self.value(each) for each in node.children]
 
     def _match(self, node: Node) -> Expr:
         keyword, data, *clauses = node.children
@@ -455,23 +504,6 @@ def _size(node: Any) -> Any:
             return Any_()
         case _:
             return str(node.children[0])
-
-
-def _value(node: Any) -> Any:
-    """The value of an attribute."""
-    match node.data:
-        case "text":
-            return json.loads(str(node.children[0]))
-        case "number_value":
-            return _attribute_number("".join(map(str, node.children)))
-        case "boolean_value":
-            return str(node.children[0]) == "True"
-        case "none":
-            return None
-        case "name_value":
-            return str(node.children[0])
-        case _:
-            return [_value(each) for each in node.children]
 
 
 def _attribute_number(text: str) -> float:

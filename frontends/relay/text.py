@@ -21,6 +21,7 @@ from ...operators import Operator
 from .adt import Constructor, DynamicCall, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, expressions_in
 from .analysis import free_vars
 from .expr import (
+    VIRTUAL_DEVICE,
     Call,
     Constant,
     Expr,
@@ -275,7 +276,10 @@ class _Printer:
         """A variable with its type."""
         self.texts[variable] = self.name(variable)
         annotation = "" if variable.type_annotation is None else f": {print_type(variable.type_annotation)}"
-        return f"{self.texts[variable]}{annotation}"
+        device = (
+            "" if variable.virtual_device is None else f" {{{VIRTUAL_DEVICE}={self.value(variable.virtual_device)}}}"
+        )
+        return f"{self.texts[variable]}{device}{annotation}"
 
     def name(self, variable: Var) -> str:
         """A new name for a variable."""
@@ -354,7 +358,7 @@ class _Canonical(_Printer):
         return text
 
     def attributes(self, func: Function) -> list[str]:
-        return [f"{name}={self.value(func.attrs[name])}" for name in sorted(func.attrs)]
+        return [f"{name}={self.value(func.attrs[name])}" for name in sorted(func.attrs) if name != VIRTUAL_DEVICE]
 
     def value(self, value: Any) -> str:
         """The text of the value of an attribute; numbers with the same float32 are equal."""

@@ -88,6 +88,7 @@ _OPERATORS = {"relax.op": ".relax", "topi": ".topi"}
 _PASSES = {
     "relax.transform": ".relax.transform",
     "relay._transform": ".relay.transform",
+    "relay.transform": ".relay.transform",
     "tir.transform": ".tir.transform",
     "transform": ".transform",
 }

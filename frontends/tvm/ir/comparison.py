@@ -19,6 +19,7 @@ from ....module import Module
 from ....operators import Operator
 from ...relay.expr import Expr, Function
 from ...relay.functor import TypeAnnotator
+from ...relay.inference import infer_types
 from ...relay.text import canonical_form, print_type_data
 from ...relay.types import (
     FuncType,
@@ -132,7 +133,17 @@ def _resolved(expr: Expr) -> Expr:
         typed = IRModule.from_expr(expr)
     except StepwellError:
         return expr
-    return TypeAnnotator().visit(typed["main"])
+    return TypeAnnotator().visit(typed["main"]) if typed.has_operations else _annotated({"main": expr})["main"]
+
+
+def _annotated(functions: Mapping[str, Function]) -> Mapping[str, Function]:
+    """Functions of a program with the types of variables and results; as they are, if types do not follow from their
+    annotations."""
+    try:
+        infer_types(functions)
+    except StepwellError:
+        return functions
+    return {name: TypeAnnotator().visit(func) for name, func in functions.items()}
 
 
 def _module_form(mod: Module) -> list[str]:
@@ -142,7 +153,8 @@ def _module_form(mod: Module) -> list[str]:
         for header in sorted(mod.type_definitions, key=str):
             lines += print_type_data(mod.type_definitions[header])
         if not mod.has_operations:
-            return lines + [line for name in sorted(mod) for line in (name, *canonical_form(mod[name], False))]
+            functions = _annotated({name: func for name, func in mod.items() if isinstance(func, Function)})
+            return lines + [line for name in sorted(mod) for line in (name, *canonical_form(functions[name], False))]
     for name in sorted(mod):
         copy = Module.__getitem__(mod, name).op.clone()
         for op in copy.walk():

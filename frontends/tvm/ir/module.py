@@ -256,6 +256,8 @@ class IRModule(Module):
             except StepwellError:
                 self._untyped = graphs
                 raise
+            if self._refusal is not None:  # pyright: ignore[reportUnnecessaryComparison]
+                raise self._refusal
         return self._op
 
     @property
@@ -386,9 +388,10 @@ class IRModule(Module):
         """
         print(self.script(style) if style in ("classic", "0.27") else str(self))
 
-    def add_program(self, text: str) -> None:
-        """Adds the functions and the data types of a text of Relay. RelayTextError."""
-        functions, types = parse_program(text, self.type_definitions)
+    def add_program(self, text: str, metadata: Mapping[str, Sequence[Any]] | None = None) -> None:
+        """Adds the functions and the data types of a text of Relay. metadata: objects by kind, to which `meta[kind][n]`
+        refers.  RelayTextError."""
+        functions, types = parse_program(text, self.type_definitions, metadata or {})
         for each in types:
             self.type_definitions[each.header] = each
         self.add_graphs(functions)

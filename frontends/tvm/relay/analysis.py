@@ -9,7 +9,7 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ....operators import Operator
-from ...relay.adt import Match, Pattern
+from ...relay.adt import Constructor, DynamicCall, Match, Pattern
 from ...relay.analysis import free_vars
 from ...relay.expr import (
     Call,
@@ -21,6 +21,9 @@ from ...relay.expr import (
     If,
     Let,
     Number,
+    RefCreate,
+    RefRead,
+    RefWrite,
     Tuple,
     TupleGetItem,
     Var,
@@ -302,6 +305,12 @@ _FEATURES: tuple[tuple[Any, Feature], ...] = (
     (Constant, Feature.fConstant),
     (Number, Feature.fConstant),
     (Operator, Feature.fOp),
+    (RefCreate, Feature.fRefCreate),
+    (RefRead, Feature.fRefRead),
+    (RefWrite, Feature.fRefWrite),
+    (Constructor, Feature.fConstructor),
+    (Match, Feature.fMatch),
+    (DynamicCall, Feature.fCall),
 )
 
 

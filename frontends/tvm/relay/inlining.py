@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from ....module import Module
 from ....operators.relay import FuncOp
 from ...relay.expr import Call, Expr, Function, FunctionCall, GlobalVar
-from ...relay.functor import ExprMutator, TypedMutator, bind
+from ...relay.functor import ExprMutator, TypedMutator, bind, post_order
 from ..ir.module import IRModule
-from .call_graph import called_functions
+from .call_graph import CallGraph
 
 
 class Inliner(ExprMutator):
@@ -27,15 +27,44 @@ class Inliner(ExprMutator):
         return FunctionCall(self.visit(self.functions[callee.name_hint]), new.args)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+class _BodyInliner(ExprMutator):
+    """Replaces calls of functions by their bodies; uses as values, and the callees of calls of functions of other
+    compilers, by the functions. functions: by name."""
+
+    def __init__(self, functions: Mapping[str, Function]):
+        super().__init__()
+        self.functions = functions
+
+    def visit_call(self, call: Call) -> Expr:
+        new = super().visit_call(call)
+        if not isinstance(call.op, GlobalVar) or call.op.name_hint not in self.functions:
+            return new
+        callee = new.op  # pyright: ignore[reportAttributeAccessIssue]
+        if "Compiler" in callee.attrs:
+            return new
+        return bind(callee.body, dict(zip(callee.params, new.args, strict=True)))  # pyright: ignore[reportAttributeAccessIssue]
+
+    def visit_global_var(self, gvar: GlobalVar) -> Expr:
+        func = self.functions.get(gvar.name_hint)
+        return gvar if func is None else self.visit(func)
+
+
 def inline_functions(mod: IRModule) -> IRModule:
-    """A module without the functions that have the attribute `Inline`, whose calls are replaced. Functions without
-    calls stay."""
+    """A module without the functions that have the attribute `Inline`, whose uses are replaced. Functions without uses
+    stay, as do those that call themselves."""
     graphs = {name: func for name, func in mod.items() if isinstance(func, Function)}
-    called = {callee for func in graphs.values() for callee in called_functions(func)}
-    inlined = {name: func for name, func in graphs.items() if func.attrs.get("Inline") and name in called}
-    kept = {name: Inliner(inlined).visit(func) for name, func in graphs.items() if name not in inlined}
-    others = {name: func for name, func in mod.items() if name not in graphs}
-    return IRModule({**kept, **others})
+    used = {each.name_hint for func in graphs.values() for each in post_order(func) if isinstance(each, GlobalVar)}
+    calls = CallGraph(mod)
+    inlined = {
+        name: func
+        for name, func in graphs.items()
+        if func.attrs.get("Inline") and name in used and not calls.is_recursive(name)
+    }
+    kept = {name: _BodyInliner(inlined).visit(func) for name, func in graphs.items() if name not in inlined}
+    result = IRModule({name: func for name, func in mod.items() if name not in graphs})
+    result.type_definitions |= mod.type_definitions
+    result.add_graphs(kept)
+    return result
 
 
 class _Defusion(TypedMutator):

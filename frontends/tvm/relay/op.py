@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from ...relay.op import *  # noqa: F403
 from ..submodules import submodule
 from . import annotation, fake_quantization, mixed_precision
 from .annotation import device_copy
+from .user_operators import OpPattern, register, register_compute, register_pattern, register_stateful
 
 Rule = Callable[..., Any]
 """Another expression for a call: of its attributes, its operands, and types; None to keep the call."""
@@ -24,14 +26,23 @@ RULES = ("FTVMAlterOpLayout", "FTVMLegalize", "FTVMQnnLegalize")
 _LEVELS: dict[tuple[str, str], int] = {}
 """The levels of registered functions, by the name of the fact and the operator."""
 
+op = sys.modules[__name__]
+"""The module itself, as which programs import it, too."""
+
 __all__ = [
+    "OpPattern",
     "annotation",
     "device_copy",
     "get",
+    "op",
+    "register",
     "register_alter_op_layout",
+    "register_compute",
     "register_gradient",
     "register_legalize",
     "register_mixed_precision_conversion",
+    "register_pattern",
+    "register_stateful",
 ]
 __all__ += [name for name in operators.__all__ if name != "annotation"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...relay.parsing import is_program, parse_expr
@@ -9,13 +10,20 @@ from ..ir.module import IRModule
 
 
 def parse(
-    source: str, source_name: str = "from_string", init_module: object = None, init_meta_table: object = None
+    source: str,
+    source_name: str = "from_string",
+    init_module: IRModule | None = None,
+    init_meta_table: Mapping[str, Sequence[Any]] | None = None,
 ) -> Any:
-    """The module of a text; an expression is its function `main`. source_name, init_module, init_meta_table: ignored.
-    RelayTextError.
+    """The module of a text; an expression is its function `main`. source_name: ignored.
+
+    init_module: the functions and data types that the module has before those of the text.  init_meta_table: objects by
+    kind, to which `meta[kind][n]` refers.  RelayTextError.
     """
-    result = IRModule()
-    result.add_program(source)
+    result = IRModule({} if init_module is None else dict(init_module.items()))
+    if init_module is not None:
+        result.type_definitions |= init_module.type_definitions
+    result.add_program(source, init_meta_table)
     return result
 
 

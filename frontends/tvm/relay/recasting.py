@@ -67,9 +67,11 @@ class _Recast(ExprMutator):
         return call_of("cast", operand, dtype=self._dtype)
 
 
-def change_batch(func: Function, axes: Mapping[Var, int], batch_size: int) -> Function:
-    """A function whose parameters have another batch. axes: the axis of the batch by the variable, or one of its
-    name. ArgumentError for a parameter without a type."""
+def change_batch(func: Function, axes: Mapping[Var, int], batch_size: int | str) -> Function:
+    """A function whose parameters have another batch, or one of any size that has a name.
+
+    axes: the axis of the batch by the variable, or one of its name. ArgumentError for a parameter without a type.
+    """
     named = {each.name_hint: axis for each, axis in axes.items()}
     new: dict[Var, Expr] = {}
     params: list[Var] = []

@@ -15,7 +15,6 @@ from ....core.errors import OptionError
 from ....module import Module
 from ....operators.relay import FuncOp
 from ....transforms.pipelines import run_pipeline
-from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.fuse_operators import RelayFuseOperatorsPass
 from ....transforms.relay.infer_types import RelayInferTypesPass
 from ...relay.analysis import free_vars
@@ -25,6 +24,7 @@ from ...relay.gradients import gradient as gradient_of
 from ...relay.inference import infer_types
 from ..absent import report_absent
 from ..ir.module import IRModule
+from ..target.compilation_config import CompilationConfig
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from ..transform import ModulePass as ModulePass
 from ..transform import Pass as Pass
@@ -37,16 +37,20 @@ from .atrous import flatten_atrous
 from .bias import canonicalize_bias
 from .call_graph import used_functions
 from .common_subexpressions import share_subexpressions
+from .dead_code import eliminate_dead_code
+from .device_planning import devices_in, plan, prepare
 from .dynamic import make_static
 from .fake_quantization import convert_after_dequantize, convert_fake_quantization
 from .folding import fold_constants, simplify_inference
-from .inlining import Inliner, defuse, inline_functions, names_with
+from .inlining import Inliner, defuse, inline_functions
 from .layouts import convert_layouts
 from .legalization import legalize
+from .lifting import expand_functions, lift_functions
 from .mixed_precision import convert_precision
 from .op import rules_of
 from .padding import fold_padding
 from .parser import parse
+from .partial_evaluation import evaluate_partially
 from .recasting import change_batch
 from .recasting import recast as recast
 from .region_functions import partition_module
@@ -58,22 +62,6 @@ __getattr__ = report_absent("tvm.relay.transform")
 
 FunctionPass = FunctionalPass
 """The type of passes, as TVM's users ask for it: all of them transform modules."""
-
-
-def _pass(name: str, opt_level: int, passes: Callable[[PassContext], Sequence[CompilerPass]]) -> FunctionalPass:
-    """A pass with TVM's name and optimization level that runs passes of this package. Functions of other compilers
-    stay."""
-
-    def run(mod: IRModule, ctx: PassContext) -> Module:
-        new = run_pipeline(mod, passes(ctx))
-        kept = {each: mod[each] for each in names_with(mod, "Compiler")}
-        if not kept:
-            return new
-        result = IRModule(new.op, new.constants)
-        result.add_graphs(kept)
-        return result
-
-    return FunctionalPass(run, PassInfo(opt_level, name))
 
 
 def InferType() -> FunctionalPass:
@@ -205,8 +193,14 @@ def EliminateCommonSubexpr(fskip: Callable[[Expr], bool] | None = None) -> Funct
 
 
 def DeadCodeElimination(inline_once: bool = False, ignore_impurity: bool = False) -> FunctionalPass:
-    """Removes dead expressions."""
-    return _pass("DeadCodeElimination", 1, lambda ctx: [RelayEliminateDeadCodePass()])
+    """Removes bindings of variables that no expression uses.
+
+    inline_once: whether a value that is used once takes the place of its variable, unless inside of a function.
+    ignore_impurity: whether bindings are removed that read or write references, too.
+    """
+    return _on_functions(
+        "DeadCodeElimination", 1, lambda functions: eliminate_dead_code(functions, inline_once, ignore_impurity)
+    )
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
@@ -308,6 +302,27 @@ def MergeComposite(pattern_table: Sequence[Sequence[Any]]) -> FunctionalPass:
     return FunctionalPass(run, PassInfo(0, "MergeComposite"))
 
 
+def PlanDevices(config: CompilationConfig) -> FunctionalPass:
+    """States a device for each value of programs on several devices: as annotations of parameters and results, marks
+    `on_device`, and copies `device_copy`.
+
+    config: the result of `tvm.target.make_compilation_config`.  OptionError for values that must be on several devices.
+    """
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = prepare({name: each for name, each in mod.items() if isinstance(each, Function)}, config)
+        infer_types(functions)
+        return _with_graphs(mod, plan(functions, config))
+
+    return FunctionalPass(run, PassInfo(0, "PlanDevices"))
+
+
+def RecoverVirtualDeviceMap(mod: IRModule, expr: Function) -> dict[Expr, Any]:
+    """The devices that a result of `PlanDevices` states for the expressions of a function. mod: its module, which the
+    devices do not depend on."""
+    return dict(devices_in(expr))
+
+
 def DivToMul() -> FunctionalPass:
     """Replaces quotients of floats by constants by products with the reciprocals, which may round differently."""
     return _on_typed("DivToMul", 0, casts.multiply_by_reciprocals)
@@ -319,6 +334,34 @@ def ChangeBatch(data: Mapping[Var, int], batch_size: int = 16) -> FunctionalPass
         lambda mod, ctx: on_graphs(lambda func: change_batch(func, data, batch_size), mod, is_normal=False),
         PassInfo(0, "ChangeBatch"),
     )
+
+
+def FlexibleShapeDispatch(
+    buckets: Sequence[int],
+    axis: int = 0,
+    auto_pad: bool = False,
+    pad_value: float = 0,
+    input_indices: Sequence[int] | None = None,
+    affects_output: bool = True,
+) -> FunctionalPass:
+    """Lets an axis of parameters of `main` have any size.
+
+    axis: the axis.  input_indices: the positions of the parameters, by default the first.  buckets, auto_pad,
+    pad_value, affects_output: the sizes for which TVM compiles kernels, and how it pads others to them, without effect:
+    kernels of this package compute any size, and the sizes of results follow from them. ArgumentError for a parameter
+    without a type.
+    """
+
+    def change(func: Function) -> Function:
+        params = [func.params[n] for n in ((0,) if input_indices is None else input_indices)]
+        return change_batch(func, dict.fromkeys(params, axis), "flexible")
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        typed = _with_types(mod)
+        functions = {name: each for name, each in typed.items() if isinstance(each, Function)}
+        return _with_types(_with_graphs(typed, {**functions, "main": change(functions["main"])}))
+
+    return FunctionalPass(run, PassInfo(0, "FlexibleShapeDispatch"))
 
 
 def CanonicalizeCast() -> FunctionalPass:
@@ -353,6 +396,33 @@ def PartitionGraph(mod_name: str = "default", bind_constants: bool = True) -> Fu
         lambda mod, ctx: _with_types(partition_module(_with_types(mod), mod_name, bind_constants)),
         PassInfo(0, "PartitionGraph"),
     )
+
+
+def LambdaLift() -> FunctionalPass:
+    """Moves functions inside of functions to the module. A function that uses variables around it is the result of a
+    function of these variables, with the attribute `Closure`."""
+    return _on_functions("LambdaLift", 1, lift_functions)
+
+
+def EtaExpand(expand_constructor: bool = False, expand_global_var: bool = False) -> FunctionalPass:
+    """Replaces functions that are values by functions that call them.
+
+    expand_constructor: whether constructors are replaced.  expand_global_var: whether functions of the module are.
+    """
+    return _on_functions(
+        "EtaExpand", 1, lambda functions: expand_functions(functions, expand_global_var, expand_constructor)
+    )
+
+
+def PartialEvaluate() -> FunctionalPass:
+    """Evaluates programs as far as constants determine them: calls of functions, branches, matches, references. The
+    result has dead bindings, which `DeadCodeElimination` removes."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        functions = {name: each for name, each in mod.items() if isinstance(each, Function)}
+        return _with_graphs(mod, evaluate_partially(functions))
+
+    return FunctionalPass(run, PassInfo(1, "PartialEvaluate"))
 
 
 def ToANormalForm() -> FunctionalPass:
@@ -431,6 +501,28 @@ def CombineParallelBatchMatmul(min_num_branches: int = 3) -> FunctionalPass:
 
 def _combining(name: str, op: str, key: Callable[[Call], Any], least: int, combine: parallel.Combine) -> FunctionalPass:
     return _on_typed(name, 4, lambda func: parallel.combine_products(func, op, key, least, combine))
+
+
+def _on_functions(
+    name: str, level: int, change: Callable[[Mapping[str, Function]], Mapping[str, Function]]
+) -> FunctionalPass:
+    """A pass that changes the functions of a module together, as the user wrote them; their nodes have types before and
+    after."""
+
+    def run(mod: IRModule, ctx: PassContext) -> IRModule:
+        typed = _with_types(mod)
+        functions = {name: each for name, each in typed.items() if isinstance(each, Function)}
+        return _with_types(_with_graphs(typed, change(functions)))
+
+    return FunctionalPass(run, PassInfo(level, name))
+
+
+def _with_graphs(mod: IRModule, functions: Mapping[str, Function]) -> IRModule:
+    """A module with other functions in place of its graphs."""
+    result = IRModule({name: each for name, each in mod.items() if not isinstance(each, Function)})
+    result.type_definitions |= mod.type_definitions
+    result.add_graphs(functions)
+    return result
 
 
 def _on_typed(name: str, level: int, change: Callable[[Function], Function]) -> FunctionalPass:
@@ -513,7 +605,9 @@ def build_config(
 
 def on_graphs(change: Callable[[Any], Any], mod: IRModule, is_normal: bool = True) -> IRModule:
     """A module whose graphs are changed. is_normal: whether `change` takes graphs in which each value is one node,
-    instead of graphs as the user wrote them."""
+    instead of graphs as the user wrote them; programs without operations are as the user wrote them."""
+    if not mod.has_operations:
+        return _with_graphs(mod, {name: change(each) for name, each in mod.items() if isinstance(each, Function)})
     result = IRModule(mod.op.clone(), dict(mod.constants))
     result.type_definitions |= mod.type_definitions
     names = [name for name, op in mod.function_ops.items() if isinstance(op, FuncOp)]

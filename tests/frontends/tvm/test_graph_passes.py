@@ -318,7 +318,7 @@ def test_functions_without_calls_are_not_inlined() -> None:
     outer = relay.Function([y], relay.GlobalVar("inner")(y)).with_attr("Inline", 1)
     inlined = transform.Inline()(tvm.IRModule({"inner": inner, "outer": outer}))
     assert list(inlined) == ["outer"]
-    assert isinstance(inlined["outer"].body.op, relay.Function)
+    assert inlined["outer"].body.op.name == "abs"
 
 
 def test_virtual_devices_are_equal_by_their_parts() -> None:

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from stepwell.core.errors import ArgumentError, OptionError
+from stepwell.core.errors import ArgumentError, OptionError, StepwellError
 from stepwell.frontends import tvm
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.relay.transform import ChangeBatch, recast
@@ -107,3 +107,34 @@ def test_references_of_regions_and_deformed_windows() -> None:
     plain = testing.conv2d_nchw_python(images, weight, 1, 1)
     moved = testing.deformable_conv2d_nchw_python(images, still, weight, 1, 1, 1, 1, 1)
     np.testing.assert_allclose(moved, plain, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("layout", "kernel", "image", "offset", "weight", "result"),
+    [
+        ("NCHW", "OIHW", (2, 4, 9, 8), (2, 36, 5, 4), (6, 2, 3, 3), (2, 6, 5, 4)),
+        ("NHWC", "HWIO", (2, 9, 8, 4), (2, 5, 4, 36), (3, 3, 2, 6), (2, 5, 4, 6)),
+    ],
+)
+def test_weights_and_distances_of_deformable_convolutions_have_types(
+    layout: str, kernel: str, image: tuple[int, ...], offset: tuple[int, ...], weight: tuple[int, ...], result: object
+) -> None:
+    call: Any = relay.nn.deformable_conv2d(
+        relay.var("data", shape=image), relay.var("offset"), relay.var("weight"), strides=2, padding=1,
+        deformable_groups=2, groups=2, channels=6, kernel_size=(3, 3), data_layout=layout, kernel_layout=kernel,
+    )  # fmt: skip
+    typed = relay.transform.InferTypeLocal(call)
+    assert typed.shape == result
+    assert [each.checked_type.shape for each in call.args[1:]] == [offset, weight]
+    wrong = relay.nn.deformable_conv2d(
+        *(relay.var(f"x{n}", shape=each) for n, each in enumerate((image, offset, weight))), strides=2, padding=1,
+        deformable_groups=2, groups=2, channels=5, data_layout=layout, kernel_layout=kernel,
+    )  # fmt: skip
+    with pytest.raises(StepwellError, match=r"weights of \[3, 3\] for 6 channels, expected \[3, 3\] for 5"):
+        relay.transform.InferTypeLocal(wrong)
+
+
+def test_dilations_take_the_first_two_of_four_strides() -> None:
+    data, weight = relay.var("x", shape=(1, 2, 6, 6)), relay.var("w", shape=(2, 2, 2))
+    call = relay.image.dilation2d(data, weight, strides=[2, 2, 1, 1], dilations=[1, 1, 1, 1])
+    assert relay.transform.InferTypeLocal(call).shape == (1, 2, 3, 3)

@@ -62,6 +62,9 @@ def test_helpers_of_tests() -> None:
     assert count_ops(run_opt_pass(relay.transpose(relay.transpose(x)), passes)) == {}
     with pytest.raises(UnsupportedError, match="FTVMStrategy"):
         TempOpAttr("nn.conv2d", "FTVMStrategy", None)
+    with TempOpAttr("nn.conv2d", "own", 1):
+        assert relay.op.get("nn.conv2d").get_attr("own") == 1
+    assert relay.op.get("nn.conv2d").get_attr("own") is None
 
 
 def test_layouts_of_a_block_of_code() -> None:

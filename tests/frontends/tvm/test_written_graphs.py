@@ -4,6 +4,7 @@ import numpy as np
 
 from stepwell.frontends import tvm
 from stepwell.frontends.tvm import relay
+from stepwell.transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 
 
 def bound_sum() -> relay.Function:
@@ -33,7 +34,7 @@ def test_functions_that_join_a_module_leave_the_others_as_written() -> None:
 
 def test_a_function_whose_operations_change_is_read_again() -> None:
     mod = tvm.IRModule.from_expr(bound_sum())
-    simple = relay.transform.DeadCodeElimination()(mod)
+    simple = tvm.transform.Sequential([RelayEliminateDeadCodePass()])(mod)
     assert not isinstance(simple["main"].body, relay.Let)
     next(op for op in mod.function_ops["main"].walk() if op.name == "relay.return").detach()
     assert not mod.is_written

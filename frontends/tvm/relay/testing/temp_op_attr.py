@@ -10,16 +10,16 @@ from ..op import RULES
 
 
 class TempOpAttr:
-    """A context in which a pass calls a function for an operator.
+    """A context in which an operator has another fact, such as the function that a pass calls for it.
 
-    op_name: the operator.  attr_key: "FTVMAlterOpLayout" for `relay.transform.AlterOpLayout`, "FTVMLegalize" for
-    `relay.transform.Legalize`, or "FTVMQnnLegalize" for `relay.qnn.transform.Legalize`.  attr_value: the function, as
-    that of `relay.op.register_alter_op_layout` or `relay.op.register_legalize`. UnsupportedError for another attribute,
-    UnknownOperatorError for another operator.
+    op_name: the operator.  attr_key: the name of the fact: "FTVMAlterOpLayout" for `relay.transform.AlterOpLayout`,
+    "FTVMLegalize" for `relay.transform.Legalize`, or "FTVMQnnLegalize" for `relay.qnn.transform.Legalize`.  attr_value:
+    the fact, a function as that of `relay.op.register_alter_op_layout` or `relay.op.register_legalize` for these.
+    UnsupportedError for another attribute of TVM's passes, UnknownOperatorError for another operator.
     """
 
     def __init__(self, op_name: str, attr_key: str, attr_value: Any):
-        if attr_key not in RULES:
+        if attr_key.startswith("FTVM") and attr_key not in RULES:
             expected = ", ".join(RULES)
             raise UnsupportedError(f"TempOpAttr: attribute {attr_key} of {op_name}, expected one of {expected}")
         self._op = operator_of(op_name)
