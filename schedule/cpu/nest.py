@@ -9,10 +9,12 @@ from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV
 from ..rules.kernel import Kernel
-from ..rules.strides import Strides, strides_of
+from ..rules.strides import UNKNOWN, Strides, strides_of
 
 CACHE_LINE = 64
 """The size of a cache line in bytes."""
+MOST_IF_DYNAMIC = 8
+"""The greatest number of lanes of vectors along a dynamic number of columns."""
 LEAST = 4
 """The least number of lanes of a vector, if a register has as many."""
 
@@ -50,6 +52,11 @@ class Nest:
     def least_lanes(self) -> int:
         """The least number of lanes of a vector."""
         return min(LEAST, self.lanes)
+
+    def lanes_of_images(self, columns: int) -> int:
+        """The greatest number of lanes of vectors along the columns of images. Of a dynamic number of columns, the last
+        vector has masks and strides of several loads, which cost more than the vectors that are whole."""
+        return min(self.lanes, MOST_IF_DYNAMIC) if columns == UNKNOWN else self.lanes
 
     def lanes_along(self, extent: int, most: int | None = None) -> int:
         """The number of lanes of vectors along an axis; 0 if no vectors are worthwhile.

@@ -6,12 +6,12 @@ from xdsl.ir import SSAValue
 
 from ...analysis.scopes import consumers, loops_around
 from ...dialects.tir import AllocBufferOp, BlockOp, StoreOp
-from ...dialects.tir.base import DYNAMIC, memref_type
+from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import LoopRV
 from ..rules.kernel import block_of
 from ..rules.results import DeclineError, decline_unless
-from ..rules.strides import Strides, loads_of, store_of
+from ..rules.strides import UNKNOWN, Strides, loads_of, store_of
 from .contraction import FARTHEST, require_spatial_vector, require_sums
 from .nest import Nest
 from .tiles import fill_registers
@@ -23,8 +23,7 @@ def steps(nest: Nest) -> tuple[str, str]:
     window.
 
     Returns the name of the block that writes the buffer, and the schedule in words. Declines: reductions without such
-    a buffer; buffers that other blocks access, or that a block does not write element by element; rows of dynamic size,
-    whose last vectors would be assembled element by element.
+    a buffer; buffers that other blocks access, or that a block does not write element by element.
     """
     strides = require_sums(nest)
     vector = require_spatial_vector(nest, strides)
@@ -36,8 +35,9 @@ def steps(nest: Nest) -> tuple[str, str]:
     block = block_of(sch, writer)
     is_single = len(consumers(block)) == 1 and len(_stored(block)) == 1
     decline_unless(is_single and block.init is None, "its buffer that is read in steps is not written for it alone")
-    row, lanes = memref_type(source).get_shape()[-1], nest.lanes
-    decline_unless(row != DYNAMIC, "the number of elements of a row is dynamic")
+    extent = memref_type(source).get_shape()[-1]
+    row = UNKNOWN if extent < 0 else extent
+    lanes = nest.lanes_of_images(row)
     decline_unless(row >= 2 * step * nest.least_lanes, f"rows of {row} elements in steps of {step} are short")
     store = store_of(block)
     loop = sch.get_loops(writer)[-1]

@@ -31,8 +31,8 @@ def windows(nest: Nest) -> str:
     assert overlap is not None
     rows, taps = overlap
     count = strides.extents[taps]
-    lanes = nest.lanes_along(strides.extents[vector])
     columns, height = strides.extents[vector], strides.extents[rows]
+    lanes = nest.lanes_along(columns, nest.lanes_of_images(columns))
     vectors = 1 if columns == UNKNOWN else parts(-(-columns // lanes), WIDEST)
     if UNKNOWN in (columns, height):
         height = 1 if columns == height else min(height, HIGHEST_IF_DYNAMIC)
