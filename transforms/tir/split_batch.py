@@ -153,6 +153,8 @@ class _Batch:
         body = self.func.body.block
         if self.func.result_type is not None or not all(isinstance(op, ForOp) for op in statements(body)):
             return "it has statements other than loops"
+        if not all(isinstance(buffer.type, MemRefType) for buffer in self._buffers()):
+            return "it has parameters other than buffers"
         if not all(map(self._is_plain, declarations(body))):
             return "a buffer has several dynamic extents, or strides"
         if not self.blocks or not all(map(self._is_over_items, self.blocks)):
@@ -160,13 +162,19 @@ class _Batch:
         for block in self.blocks:
             if not self._computes_items(block):
                 return f"block {block_name(block)} computes an item from others, or from their number"
-        if not any(_has_dimensions(op.buffer) for op in declarations(body) if isinstance(op, MatchBufferOp)):
+        if not any(map(_has_dimensions, self._buffers())):
             return "its items have less than two dimensions"
         if any(rows < _LEAST_ROWS for block in self.blocks for rows in self._rows_of_products(block)):
             return "a matrix is multiplied by a few rows of each item"
         if self._nanoseconds() < threads.LEAST_TIME // _SHORT:
             return "an item takes too little time"
         return None
+
+    def _buffers(self) -> list[SSAValue]:
+        """The parameters, of which handles are buffers that view them."""
+        body = self.func.body.block
+        views = {op.source: op.buffer for op in body.ops if isinstance(op, MatchBufferOp)}
+        return [views.get(argument, argument) for argument in body.args]
 
     def _is_plain(self, op: Operation) -> bool:
         """Whether a declaration is of a compact buffer of static size, or with the items along one dimension: along the
@@ -197,8 +205,8 @@ class _Batch:
 
     def _computes_items(self, block: BlockOp) -> bool:
         """Whether a block computes each item from the same item: with n elements of an axis for an item, element
-        `item * n + m` accesses the elements `item * k + f(m)` of the dimensions with k elements for an item, and
-        depends on m alone else."""
+        `item * n + m` accesses the elements `item * k + f(m)` of the dimensions with k elements for an item, stores
+        nothing else, and depends on m alone else."""
         variable, extent = self._item_axis(block)
         count = self._of_item(extent)
         assert count is not None
@@ -213,6 +221,8 @@ class _Batch:
             if isinstance(op, AccessOp) or is_index_arithmetic(op):
                 continue
             elements = self._elements_by_index(op) if isinstance(op, LoadOp | StoreOp) else {}
+            if isinstance(op, StoreOp) and not elements:
+                return False
             for n, operand in enumerate(op.operands):
                 if _is_number(operand) and not is_of_part(operand, elements.get(n, 0)):
                     return False
@@ -259,8 +269,7 @@ class _Batch:
         """Moves the computation of an item to a private function, which a loop over the items calls."""
         func = self.func
         body, time = func.body.block, self._nanoseconds()
-        matched = {op.source: op.buffer for op in body.ops if isinstance(op, MatchBufferOp)}
-        buffers = [matched.get(argument, argument) for argument in body.args]
+        buffers = self._buffers()
         item = self._item(name, [op for op in body.ops if not isinstance(op, SymbolOp | MatchBufferOp)], buffers)
         parent = func.parent
         assert parent is not None
@@ -333,9 +342,9 @@ def _is_number(value: SSAValue) -> bool:
 
 
 def _has_dimensions(buffer: SSAValue) -> bool:
-    """Whether the items of a buffer have several dimensions."""
+    """Whether a buffer has items of several dimensions."""
     assert isinstance(buffer.type, MemRefType)
-    return sum(extent > 1 for extent in buffer.type.get_shape()) > 1
+    return DYNAMIC in buffer.type.get_shape() and sum(extent > 1 for extent in buffer.type.get_shape()) > 1
 
 
 def _type_of_item(buffer: SSAValue) -> MemRefType[Attribute]:
