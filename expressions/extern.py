@@ -10,7 +10,7 @@ from ..core.dtypes import DType, parse_dtype
 from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
 from .expr import PrimExpr, StringImm, Var, as_expr
-from .statements import STATEMENTS, Allocation, Statement, buffers_of, walk
+from .statements import STATEMENTS, Allocation, Statement, buffers_of, flatten_statements, walk
 from .tensor import Operation, Tensor, is_same_extent, location_of_user, shape_as_extents, tensor_loads
 
 
@@ -225,7 +225,7 @@ def _data_types(
 
 
 def _statements(result: Any, buffers: set[Buffer], name: str) -> tuple[Statement, ...]:
-    body: list[Any] = list(result) if isinstance(result, list | tuple) else [result]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    body = flatten_statements(result)
     if not body:
         raise TeError(f"extern {name}: no call")
     for each in body:

@@ -26,7 +26,7 @@ from ...expressions.buffers import Buffer, ExternCall
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, const
 from ...expressions.extern import decl_buffer
-from ...expressions.statements import STATEMENTS, Allocation, Statement, buffers_of, walk
+from ...expressions.statements import STATEMENTS, Allocation, Statement, buffers_of, flatten_statements, walk
 from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, compute, placeholder
 from ...expressions.write_expressions import ExpressionEmitter
 from ...expressions.write_statements import StatementEmitter
@@ -165,7 +165,7 @@ def _statements(part: Any, name: str) -> tuple[Statement, ...] | None:
     """The statements of a part of an intrinsic."""
     if part is None:
         return None
-    every = tuple(part) if isinstance(part, list) else (part,)
+    every = tuple(flatten_statements(part))
     for each in every:
         if not isinstance(each, STATEMENTS):
             raise TeError(f"decl_tensor_intrin {name}: fcompute gives {each!r}, expected calls")

@@ -15,6 +15,7 @@ from ..te.names import *  # noqa: F403
 from ..te.stage import Fuse, Split
 from .absent import report_absent
 from .ir.module import PrimFunc
+from .nodes.declarations import Var, decl_buffer, var
 from .tags import compute, tag_scope
 
 __getattr__ = report_absent("tvm.te")
@@ -35,12 +36,15 @@ __all__ = [
     "ScanOp",
     "Split",
     "TensorSlice",
+    "Var",
     "compute",
     "create_prim_func",
+    "decl_buffer",
     "gradient",
     "tag_scope",
+    "var",
 ]
-__all__ += [name for name in names.__all__ if name != "compute"]
+__all__ += [name for name in names.__all__ if name not in __all__]
 
 
 def create_prim_func(ops: Iterable[te.Tensor | te.Var], index_dtype_override: str | None = None) -> PrimFunc:

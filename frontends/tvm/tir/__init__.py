@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from ....core.errors import ScheduleError
 from ....dialects.tir import FuncOp
 from ....expressions.axes import IterVar
+from ....expressions.buffers import Buffer
 from ....expressions.expr import (
     EQ,
     GE,
@@ -37,10 +38,9 @@ from ....expressions.expr import (
     SizeVar,
     StringImm,
     Sub,
-    Var,
     const,
 )
-from ....expressions.extern import call_extern, call_packed, decl_buffer
+from ....expressions.extern import call_extern, call_packed
 from ....expressions.functions import (
     all,
     any,
@@ -60,7 +60,8 @@ from ..driver import build
 from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
-from ..nodes.expr import Broadcast, Buffer, BufferLoad, BufferRegion, Let, Load, Ramp, Shuffle
+from ..nodes.declarations import Var, decl_buffer, ret
+from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, Let, Load, Ramp, Shuffle
 from ..nodes.stmt import (
     Allocate,
     AssertStmt,
@@ -287,6 +288,7 @@ __all__ = [
     "max_value",
     "min_value",
     "reinterpret",
+    "ret",
     "stmt_functor",
     "testing",
     "transform",

@@ -13,8 +13,21 @@ from ....expressions.buffers import Buffer
 from ....expressions.errors import TeError
 from ....expressions.expr import FloatImm, IntImm, PrimExpr, Var, as_condition, as_expr, cast, promote_operands
 from ....expressions.functions import floordiv, floormod
-from ....expressions.statements import STATEMENTS, Allocation, Branch, BufferElement, Let, Loop, Statement, Store, While
+from ....expressions.statements import (
+    STATEMENTS,
+    Allocation,
+    Branch,
+    BufferElement,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    While,
+    flatten_statements,
+)
 from ....expressions.tensor import shape_as_extents
+from ..nodes.conversion import nodes_of
+from ..nodes.stmt import Stmt
 from .functions import likely
 
 _KINDS = {
@@ -95,16 +108,16 @@ class IRBuilder:
 
     def emit(self, stmt: Any) -> None:
         """Adds a statement, or several. TeError for other values."""
-        for each in stmt if isinstance(stmt, list | tuple) else [stmt]:  # pyright: ignore[reportUnknownVariableType]
+        for each in flatten_statements(stmt):
             if not isinstance(each, STATEMENTS):
                 raise TeError(f"emit of {each!r}, expected a statement")
             self._levels[-1].add(each)
 
-    def get(self) -> list[Statement]:
-        """The statements, in order. TeError within a scope."""
+    def get(self) -> Stmt:
+        """The statements, in order, as a node. TeError within a scope."""
         if len(self._levels) != 1:
             raise TeError("get within a scope, expected all scopes to be left")
-        return self._levels[0].close()
+        return nodes_of(self._levels[0].close())
 
     @contextmanager
     def _scope(self, create: Callable[[tuple[Statement, ...]], Statement], value: Any = None) -> Generator[Any]:
