@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ...expressions import tensor
 from ...expressions.errors import TeError
+from ...expressions.expr import as_expr
 
 
 class tag_scope:
@@ -57,7 +58,11 @@ def compute(
 
     The annotation of tensors whose layout may change is left out: no layout of a parameter changes.
     """
-    attrs = {key: value for key, value in (attrs or {}).items() if key != "layout_free_placeholders"}
+    attrs = {
+        key: as_expr(value) if isinstance(value, int | float) else value
+        for key, value in (attrs or {}).items()
+        if key != "layout_free_placeholders"
+    }
     scope = tag_scope.current()
     if scope is None:
         return tensor.compute(shape, fcompute, name, tag, attrs, varargs_names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...expressions.axes import IterVar, Range
+from ...expressions.buffers import Buffer
 from ...expressions.expr import IntImm, PrimExpr, Var
 from ...expressions.rewrite import Substitution
 from ...expressions.tensor import PlaceholderOp, Tensor, topological_order
@@ -86,5 +87,5 @@ def _variables(expr: PrimExpr) -> list[Var]:
     return [expr] if isinstance(expr, Var) else [var for child in expr.children for var in _variables(child)]
 
 
-__all__ = ["InferBound", "ScheduleOps", "Singleton"]
+__all__ = ["Buffer", "InferBound", "ScheduleOps", "Singleton"]
 __all__ += names.__all__

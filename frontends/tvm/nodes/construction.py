@@ -137,7 +137,7 @@ def _variables(exprs: Iterable[PrimExpr]) -> Iterator[Var]:
 def script_of(node: nodes.Stmt) -> str:
     """The text of a statement as TVMScript. The variables and buffers that it does not declare have no declaration in
     the text; the name of its class where it has parts of another function."""
-    variables, buffers = _free(node)
+    variables, buffers = free_parts(node)
     try:
         func = construct_function([*buffers, *variables], node, {}, {})
     except TeError:
@@ -152,8 +152,8 @@ _DECLARATION = re.compile(r"\w+ = T\.(match_buffer\(.*|u?int\d+\(\))")
 """The line of a buffer of a parameter, or of a symbolic size."""
 
 
-def _free(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
-    """The variables and the buffers that a statement uses and does not declare."""
+def free_parts(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
+    """The variables and the buffers that a statement uses and does not declare, without the sizes of these buffers."""
     used: dict[Any, None] = {}
     declared: set[Any] = set()
 
@@ -188,4 +188,4 @@ def _free(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
     return [each for each in free if isinstance(each, Var) and each not in sizes], buffers
 
 
-__all__ = ["Parameter", "construct_function", "script_of"]
+__all__ = ["Parameter", "construct_function", "free_parts", "script_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Block, Operation, SSAValue
@@ -23,12 +23,13 @@ from ....dialects.tir.tree import treeify
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import ExternCall
 from ....expressions.errors import TeError
-from ....expressions.expr import Call, PrimExpr, Var
+from ....expressions.expr import Call, IntImm, PrimExpr, Var
 from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
 from ....expressions.write_statements import write_call
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, ExternCallExpr, OtherExpr, PointedBuffer, Ramp
+from .functor import accessed_buffers
 from .reading import NodeReader
 
 
@@ -63,7 +64,10 @@ def write_statements(
     values: the new value of each value of another function from which nodes were read.  known: the values of variables.
     memory: the values of buffers.
     """
-    _StatementWriter(values, known, memory).write(TirBuilder(func.body.block, func.location), body)
+    builder = TirBuilder(func.body.block, func.location)
+    writer = _StatementWriter(values, known, memory)
+    writer.declare_views(builder, body, list(known))
+    writer.write(builder, body)
     treeify(func)
 
 
@@ -89,18 +93,22 @@ class _ExpressionWriter(ExpressionEmitter):
         if isinstance(buffer, Buffer):
             return self.values.get(buffer.value, buffer.value)
         if isinstance(buffer, PointedBuffer) and buffer.pointer in self.known:
-            shape, strides = ([self.number(each) for each in part] for part in (buffer.shape, buffer.strides))
-            view = DeclBufferOp(
-                buffer.name,
-                self.known[buffer.pointer],
-                mlir_type(buffer.data_type),
-                shape,
-                strides=strides or None,
-                offset=self.number(buffer.elem_offset),
-                space=memory_space(buffer.memory),
-            )
-            return self.builder.insert(view).buffer
+            return self.view(buffer)
         raise TeError(f"buffer {buffer.name} is neither a parameter nor allocated around its use")
+
+    def view(self, buffer: PointedBuffer) -> SSAValue:
+        """Declares a buffer on the memory of its pointer."""
+        shape, strides = ([self.number(each) for each in part] for part in (buffer.shape, buffer.strides))
+        view = DeclBufferOp(
+            buffer.name,
+            self.known[buffer.pointer],
+            mlir_type(buffer.data_type),
+            shape,
+            strides=strides or None,
+            offset=self.number(buffer.elem_offset),
+            space=memory_space(buffer.memory),
+        )
+        return self.builder.insert(view).buffer
 
     def call(self, call: ExternCall) -> None:
         """Emits a call of an external function, for its effect."""
@@ -149,6 +157,15 @@ class _StatementWriter:
     def _expressions(self, builder: TirBuilder) -> _ExpressionWriter:
         return _ExpressionWriter(builder, self.known, self.values, self.memory)
 
+    def declare_views(self, builder: TirBuilder, body: nodes.Stmt, pointers: Sequence[PrimExpr]) -> None:
+        """Declares the buffers of static shape on the memory of some pointers that statements use."""
+        read, written = accessed_buffers(body)
+        for buffer in sorted(read | written, key=lambda each: each.name):
+            sizes = (*buffer.shape, *buffer.strides, buffer.elem_offset)
+            if isinstance(buffer, PointedBuffer) and buffer.pointer in pointers and buffer not in self.memory:
+                if all(isinstance(size, IntImm) for size in sizes):
+                    self.memory[buffer] = self._expressions(builder).view(buffer)
+
     def _bounds(self, builder: TirBuilder, loop: nodes.For) -> list[int | SSAValue]:
         writer = self._expressions(builder)
         return [writer.number(bound) for bound in (loop.min, loop.extent)]
@@ -185,6 +202,7 @@ class _StatementWriter:
                 self.values |= zip(node.op.results, copy.results, strict=True)
                 if isinstance(node, nodes.Allocate) and isinstance(copy.results[0].type, HandleType):
                     self.known[node.buffer_var] = copy.results[0]
+                    self.declare_views(builder, node.body, [node.buffer_var])
                 self.write(builder, node.body)
             case nodes.AssertStmt(body=nodes.Stmt()):
                 self._other(builder, writer.copy(node.op, node.args), node)

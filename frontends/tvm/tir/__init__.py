@@ -85,6 +85,7 @@ from ..nodes.stmt import (
     While,
 )
 from . import analysis, functions, ir_builder, stmt_functor, testing, transform
+from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .functions import *  # noqa: F403
 from .index_map import IndexMap
 from .srefs import StmtSRef, node_of
@@ -210,6 +211,7 @@ __all__ = [
     "Any",
     "AssertStmt",
     "AttrStmt",
+    "BijectiveLayout",
     "Block",
     "BlockRV",
     "BlockRealize",
@@ -239,6 +241,7 @@ __all__ = [
     "InstructionKind",
     "IntImm",
     "IterVar",
+    "Layout",
     "Let",
     "LetStmt",
     "Load",
@@ -278,6 +281,7 @@ __all__ = [
     "all",
     "analysis",
     "any",
+    "bijective_layout",
     "build",
     "call_extern",
     "call_packed",
@@ -285,6 +289,7 @@ __all__ = [
     "decl_buffer",
     "if_then_else",
     "ir_builder",
+    "layout",
     "max_value",
     "min_value",
     "reinterpret",

@@ -27,6 +27,7 @@ from ....expressions.statements import (
 )
 from ....expressions.tensor import shape_as_extents
 from ..nodes.conversion import nodes_of
+from ..nodes.expr import PointedBuffer, PointerVar
 from ..nodes.stmt import Stmt
 from .functions import likely
 
@@ -189,6 +190,12 @@ class IRBuilder:
         buffer = Buffer(name, extents, parse_dtype(dtype), memory=scope or "global")
         self.emit(Allocation(buffer))
         return BufferVar(self, buffer)
+
+    def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
+        """The elements at an address, which is a parameter of the function, `asobject().data`. content_type: their data
+        type.  scope: of the memory."""
+        variable = PointerVar(name, content_type, scope)
+        return BufferVar(self, PointedBuffer(Buffer(name, (as_expr(1),), parse_dtype(content_type), (), as_expr(0), scope or "global"), variable))
 
     def buffer_ptr(self, buf: Buffer, shape: Sequence[Any] | None = None) -> BufferVar:
         """The elements of a buffer of `te.extern`. shape: the extents by which several indices denote a position in
