@@ -41,10 +41,11 @@ class ExternOp(Operation):
 def call_packed(name: str, *args: Any) -> ExternCall:
     """A call of the function registered with `stepwell.register_func` as `name`; the return value is discarded.
 
-    args: numbers, and buffers that `te.extern` passes to `fcompute`; the function receives a buffer as an array over
-    the same memory.
+    args: numbers, and buffers that `te.extern` passes to `fcompute`, or their `access_ptr`; the function receives a
+    buffer as an array over the same memory.
     """
     where = _describe_call("call_packed", name)
+    args = tuple(arg.buffer if isinstance(arg, BufferPointer) and not arg.indices else arg for arg in args)
     for arg in args:
         if isinstance(arg, BufferPointer):
             raise TeError(f"{where}: an address in {arg.buffer.name}, expected the buffer")

@@ -14,6 +14,7 @@ from ...expressions.errors import TeError, user_frame
 from ...expressions.expr import IntImm, PrimExpr, StringImm, Var, as_condition, as_expr
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
+from .intrinsic_calls import axes_of_call, first_axis_of_call
 
 if TYPE_CHECKING:
     from .schedule import Schedule, StageGroup
@@ -159,6 +160,10 @@ class Stage:
         self.relations: list[Relation] = []
         self.attributes: dict[IterVar, LoopAttributes] = {}
         self.tensorization: Tensorization | None = None
+        if (called := axes_of_call(op)) is not None:
+            intrin, self.leaf_iter_vars = called
+            self.relations.append(Reorder(tuple(self.leaf_iter_vars), user_line()))
+            self.tensorization = Tensorization(first_axis_of_call(op), intrin, user_line())
 
     @property
     def is_transformed(self) -> bool:

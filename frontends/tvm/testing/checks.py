@@ -87,9 +87,7 @@ def check_bool_expr_is_true(bool_expr: Any, vranges: Mapping[Var, Range], cond: 
         raise TeError(f"check_bool_expr_is_true: sizes {sizes}, expected numbers")
 
     def element(*indices: Any) -> Any:
-        values = {
-            var: interval.min + index for (var, interval), index in zip(vranges.items(), indices, strict=True)
-        }
+        values = {var: interval.min + index for (var, interval), index in zip(vranges.items(), indices, strict=True)}
         return if_then_else(substitute(holds, values), 1, 0)
 
     result = compute(tuple(sizes), element, "result")

@@ -195,7 +195,12 @@ class IRBuilder:
         """The elements at an address, which is a parameter of the function, `asobject().data`. content_type: their data
         type.  scope: of the memory."""
         variable = PointerVar(name, content_type, scope)
-        return BufferVar(self, PointedBuffer(Buffer(name, (as_expr(1),), parse_dtype(content_type), (), as_expr(0), scope or "global"), variable))
+        return BufferVar(
+            self,
+            PointedBuffer(
+                Buffer(name, (as_expr(1),), parse_dtype(content_type), (), as_expr(0), scope or "global"), variable
+            ),
+        )
 
     def buffer_ptr(self, buf: Buffer, shape: Sequence[Any] | None = None) -> BufferVar:
         """The elements of a buffer of `te.extern`. shape: the extents by which several indices denote a position in
