@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -24,6 +25,7 @@ from ....transforms.pipelines import run_pipeline
 from ....transforms.tir.simplify import TirSimplifyPass
 from ..nodes.functor import post_order_visit
 from ..nodes.reading import NodeReader
+from .int_set import IntervalSet, IntSet, interval_of
 from .modular import modular_set
 from .widening import Widening
 
@@ -36,6 +38,13 @@ class ConstIntBound:
 
     POS_INF = 2**63 - 1
     NEG_INF = -(2**63) + 1
+
+
+class ProofStrength(IntEnum):
+    """How long `can_prove` searches in TVM."""
+
+    DEFAULT = 0
+    SYMBOLIC_BOUND = 1
 
 
 @dataclass(frozen=True)
@@ -89,6 +98,8 @@ class Analyzer:
         value = self._binding(as_expr(expr))
         if value.data_type.lanes > 1:
             return value
+        if value.data_type.kind != "int" and not value.data_type.is_bool:
+            return _Program(self, value).simplified()
         widening, wide, widened = self._widened(value)
         found = widening.narrowed(_Program(wide, widened).simplified(), value)
         return value if found is None else found
@@ -139,6 +150,10 @@ class Analyzer:
         analyzer = IndexAnalyzer()
         with analyzer.inside(program.store):
             return ModularSet(*modular_set(analyzer, analyzer.lin(program.stored)))
+
+    def int_set(self, expr: Any, dom_map: Mapping[Var, IntSet] | None = None) -> IntervalSet:
+        """The interval that an expression takes where variables take all numbers of their sets."""
+        return interval_of(self._binding(as_expr(expr)), dict(dom_map or {}), self._ranges)
 
     def _binding(self, expr: PrimExpr) -> PrimExpr:
         """The expression with variables replaced by the expressions that they stand for."""

@@ -36,7 +36,7 @@ class Widening(ExpressionRewriter):
     def __init__(self, ranges: Mapping[Var, Range]):
         super().__init__({})
         self._has_range = set(ranges)
-        self._leaves: dict[Var, PrimExpr] = {}
+        self.leaves: dict[Var, PrimExpr] = {}
         self._text: dict[str, Var] = {}
 
     def variable(self, var: Var) -> Var:
@@ -52,7 +52,7 @@ class Widening(ExpressionRewriter):
 
     def ranges_of_leaves(self) -> Iterator[tuple[Var, Range]]:
         """The variables for numbers of narrower types that have no range, with the range of their type."""
-        for variable, leaf in self._leaves.items():
+        for variable, leaf in self.leaves.items():
             kind = leaf.data_type
             if variable.dtype == WIDE and kind.bits < 64 and not (isinstance(leaf, Var) and leaf in self._has_range):
                 low, high = (0, int_range(kind)[1]) if isinstance(leaf, SizeVar) else int_range(kind)
@@ -89,18 +89,18 @@ class Widening(ExpressionRewriter):
             variable = SizeVar(expr.name, dtype) if isinstance(expr, SizeVar) else Var(expr.name, dtype)
         else:
             known = self._text.get(repr(expr))
-            variable = Var(f"leaf_{len(self._leaves)}", dtype) if known is None else known
+            variable = Var(f"leaf_{len(self.leaves)}", dtype) if known is None else known
             self._text[repr(expr)] = variable
-        self._leaves[variable] = expr
+        self.leaves[variable] = expr
         return variable
 
     def narrowed(self, wide: PrimExpr, original: PrimExpr) -> PrimExpr | None:
         """A wide expression in the types of the original one; None for a constant that does not fit them."""
         dtype = original.dtype
-        kinds = [leaf.dtype for leaf in self._leaves.values() if leaf.data_type.kind == "int"]
+        kinds = [leaf.dtype for leaf in self.leaves.values() if leaf.data_type.kind == "int"]
         narrow = dtype if original.data_type.kind == "int" else max(kinds, key=_bits, default="int32")
         try:
-            return _Narrowing(narrow, self._leaves).result(wide, dtype)
+            return _Narrowing(narrow, self.leaves).result(wide, dtype)
         except _DoesNotFit:
             return None
 
@@ -123,7 +123,7 @@ class _Narrowing(ExpressionRewriter):
     def __init__(self, dtype: str, leaves: Mapping[Var, PrimExpr]):
         super().__init__({})
         self._dtype = dtype
-        self._leaves = leaves
+        self.leaves = leaves
 
     def result(self, expr: PrimExpr, dtype: str) -> PrimExpr:
         found = self.expr(expr)
@@ -131,8 +131,8 @@ class _Narrowing(ExpressionRewriter):
 
     def rebuild(self, expr: PrimExpr, children: Sequence[PrimExpr]) -> PrimExpr:
         match expr:
-            case Var() if expr in self._leaves:
-                leaf = self._leaves[expr]
+            case Var() if expr in self.leaves:
+                leaf = self.leaves[expr]
                 return cast(self._dtype, leaf) if leaf.data_type.kind == "int" else leaf
             case IntImm() if expr.dtype == WIDE:
                 if not int_fits(expr.value, IntImm(self._dtype, 0).data_type):
