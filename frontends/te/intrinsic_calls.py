@@ -21,15 +21,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class IntrinsicCall:
-    """A call of a tensor intrinsic on parts of tensors. inputs: a part for each input.  reduced: the axes that the calls
-    add their results along."""
+    """A call of a tensor intrinsic on parts of tensors.
+
+    inputs: a part for each input.  reduced: the axes along which the results of the calls are added.
+    """
 
     intrin: TensorIntrin
     inputs: tuple[TensorSlice, ...]
     reduced: tuple[IterVar, ...]
 
     def values(self, indices: Sequence[Var]) -> Any:
-        """The elements of the results at indices. TeError for a computation that cannot be continued along `reduced`."""
+        """The elements of the results at indices. TeError for several results that are added along `reduced`."""
         op = self.intrin.op
         read = dict(zip(self.intrin.inputs, map(_Part, self.inputs), strict=True))
         change = _Inputs({axis.var: index for axis, index in zip(op.axis, indices, strict=True)}, read)

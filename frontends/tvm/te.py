@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...expressions.buffers import Buffer
+from ...expressions.errors import TeError
 from ...expressions.extern import ExternOp
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, PlaceholderOp, TensorSlice
-from ...expressions.buffers import Buffer
-from ...expressions.errors import TeError
 from ...transforms.pipelines import run_pipeline
 from ...transforms.tir.resolve_blocks import TirResolveBlocksPass
 from .. import te

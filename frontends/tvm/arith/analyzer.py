@@ -29,6 +29,7 @@ from .int_set import IntervalSet, IntSet, interval_of
 from .modular import modular_set
 from .widening import Widening
 
+
 @dataclass(frozen=True)
 class ConstIntBound:
     """The interval of the values of an integer expression, both ends included."""

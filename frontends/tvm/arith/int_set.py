@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ....analysis.iter_map import box_of_values, iteration_domain
 from ....analysis.index import Lin
+from ....analysis.iter_map import box_of_values, iteration_domain
 from ....analysis.regions.relax import Relaxer
 from ....expressions.axes import Range
 from ....expressions.errors import TeError
@@ -121,7 +121,9 @@ def estimate_region_lower_bound(
         found: list[IntervalSet] = []
         widths = [extent.constant for _, extent in sides]
         scales = [_step(low, width) for (low, _), width in zip(sides, widths, strict=True)]
-        box = box_of_values(analyzer, domain, [_divided(low, scale) for (low, _), scale in zip(sides, scales, strict=True)])
+        box = box_of_values(
+            analyzer, domain, [_divided(low, scale) for (low, _), scale in zip(sides, scales, strict=True)]
+        )
         if box is None or any(width is None for width in widths):
             return None
         for (low, extent), (_, width), scale in zip(box, sides, scales, strict=True):

@@ -125,9 +125,7 @@ def detect_clip_bound(expr: Any, var_list: Sequence[Var]) -> list[PrimExpr | Non
     return [end for var in var_list for end in bounds[var]]
 
 
-def deduce_bound(
-    var: Var, cond: Any, hint_map: Mapping[Var, IntSet], relax_map: Mapping[Var, IntSet]
-) -> IntervalSet:
+def deduce_bound(var: Var, cond: Any, hint_map: Mapping[Var, IntSet], relax_map: Mapping[Var, IntSet]) -> IntervalSet:
     """The values of a variable for which a comparison holds, for all values of the variables of `relax_map`.
 
     hint_map: sets that contain the values of variables. Empty for other conditions, and for coefficients whose sign is

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from ....core.dtypes import int_fits, int_range
 from ....expressions.axes import Range
 from ....expressions.expr import (
+    And,
     BinaryOp,
     Call,
     Cast,
     CmpOp,
     IfThenElse,
     IntImm,
+    Not,
     PrimExpr,
     Select,
     SizeVar,
     Var,
-    And,
-    Not,
     cast,
 )
 from ....expressions.rewrite import ExpressionRewriter

@@ -33,7 +33,7 @@ from ...relay.types import (
     type_parts,
 )
 from ..nodes.construction import free_parts
-from ..nodes.expr import BufferLoad, Buffer
+from ..nodes.expr import Buffer, BufferLoad
 from ..nodes.stmt import Stmt
 from .module import IRModule, PrimFunc
 
