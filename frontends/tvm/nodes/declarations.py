@@ -44,8 +44,8 @@ class _Variables(type):
 class Var(metaclass=_Variables):
     """A variable: a number, or an address (`handle`, `PointerType`)."""
 
-    def __new__(cls, name: str = "tindex", dtype: Any = "int32", span: None = None) -> Any:
-        """name: for texts.  dtype: a data type, `handle`, `PointerType` or `PrimType`."""
+    def __new__(cls, name: str = "tindex", dtype: Any = "int32", span: None = None) -> Any:  # noqa: ARG004
+        """name: for texts.  dtype: a data type, `handle`, `PointerType` or `PrimType`.  span: ignored."""
         if isinstance(dtype, PointerType):
             return PointerVar(name, dtype.element_type.dtype, dtype.storage_scope)
         if isinstance(dtype, PrimType):

@@ -16,7 +16,9 @@ import numpy as np
 from ..absent import report_absent
 from ..nd import Device, cuda, device
 from ..target.target import Target
-from .checks import assert_prim_expr_equal, check_bool_expr_is_true, check_numerical_grads
+from .checks import assert_prim_expr_equal as assert_prim_expr_equal
+from .checks import check_bool_expr_is_true as check_bool_expr_is_true
+from .checks import check_numerical_grads as check_numerical_grads
 
 __getattr__ = report_absent("tvm.testing")
 

@@ -58,8 +58,10 @@ def test_parameters_are_variables_with_buffers() -> None:
     func = tir.PrimFunc([a, b], body, None, {a: A, b: B})
     x = np.arange(7, dtype="float32")
     np.testing.assert_array_equal(run(func, x, np.zeros_like(x)), 2 * x)
-    assert a.dtype == "handle" and isinstance(a, tir.Var)
-    assert func.buffer_map[func.params[1]] is B and func.body is body
+    assert a.dtype == "handle"
+    assert isinstance(a, tir.Var)
+    assert func.buffer_map[func.params[1]] is B
+    assert func.body is body
     other = func.with_body(tir.For(i, 0, n, 0, tir.BufferStore(B, 3, [i])))
     np.testing.assert_array_equal(run(other, x, np.zeros_like(x)), np.full(7, 3))
 
@@ -72,7 +74,8 @@ def test_parameters_are_numbers() -> None:
 def test_memory_of_a_pointer() -> None:
     pointer = tir.Var("p", tvm.ir.PointerType(tvm.ir.PrimType("float32"), "local"))
     row = tir.decl_buffer((4,), "float32", data=pointer, name="row")
-    assert row.data is pointer and row.scope() == "local"
+    assert row.data is pointer
+    assert row.scope() == "local"
     fill = tir.For(j, 0, 4, 0, tir.BufferStore(row, tir.Cast("float32", j * 10 + i), [j]))
     copy = tir.BufferStore(C, tir.BufferLoad(row, [tir.Ramp(0, 1, 4)]), [tir.Ramp(i * 4, 1, 4)])
     body = tir.For(i, 0, 2, 0, tir.Allocate(pointer, "float32", [4], TRUE, tir.SeqStmt([fill, copy])))
