@@ -40,7 +40,7 @@ class IntrinsicCall:
             axes = [*self.reduced, *first.axis]
             source, init = change.exprs(first.source), change.exprs(first.init)
             return reductions(first.combiner, source, axes, change.expr(first.condition), init)
-        values = change.exprs(op.body)
+        values: Sequence[PrimExpr] = change.exprs(op.body)
         if not self.reduced:
             return values
         if len(values) > 1:

@@ -116,7 +116,7 @@ def estimate_region_lower_bound(
     their ranges for which a predicate holds; None where the form of the region does not show it."""
     program, sides = _region_program(region, var_dom, predicate)
     analyzer = program.analyzer
-    with analyzer.inside(program.values[-1].owner if not program.loops else program.loops[-1]):
+    with analyzer.inside(program.place):
         domain = iteration_domain(analyzer, program.loops, program.values[-1])
         found: list[IntervalSet] = []
         widths = [extent.constant for _, extent in sides]

@@ -64,9 +64,9 @@ def _comparisons(condition: PrimExpr) -> Iterator[tuple[str, PrimExpr, PrimExpr]
         case And():
             yield from _comparisons(condition.a)
             yield from _comparisons(condition.b)
-        case Not(a=LT() | LE() | GT() | GE()):
-            opposite = {LT: GE, LE: GT, GT: LE, GE: LT}[type(condition.a)]
-            yield from _comparisons(opposite(condition.a.a, condition.a.b))
+        case Not(a=(LT() | LE() | GT() | GE()) as compared):
+            opposite: Any = {LT: GE, LE: GT, GT: LE, GE: LT}[type(compared)]
+            yield from _comparisons(opposite(compared.a, compared.b))
         case EQ():
             yield "eq", condition.a, condition.b
         case LT():

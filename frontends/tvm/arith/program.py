@@ -60,11 +60,12 @@ class IndexProgram:
 
     def lin(self, n: int) -> Lin:
         """The normal form of an expression, inside of the loops."""
-        with self.analyzer.inside(self._place):
+        with self.analyzer.inside(self.place):
             return self.analyzer.lin(self.values[n])
 
     @property
-    def _place(self) -> ForOp | FuncOp:
+    def place(self) -> ForOp | FuncOp:
+        """The innermost loop, or the function without loops."""
         return self.loops[-1] if self.loops else self.func
 
     def expr(self, lin: Lin) -> PrimExpr:

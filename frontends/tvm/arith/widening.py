@@ -75,7 +75,8 @@ class Widening(ExpressionRewriter):
             case BinaryOp() | Select() if is_integer or kind.is_bool:
                 return expr.with_children(children)
             case IfThenElse() if is_integer or kind.is_bool:
-                return IfThenElse(*children)
+                condition, true_value, false_value = children
+                return IfThenElse(condition, true_value, false_value)
             case And() | Not():
                 return expr.with_children(children)
             case _:

@@ -150,16 +150,16 @@ def statements_of(node: nodes.Stmt) -> list[Statement]:
             return [Let(node.var, value(node.value)), *statements_of(node.body)]
         case nodes.While():
             return [While(value(node.condition), tuple(statements_of(node.body)))]
-        case nodes.Evaluate(value=ExternCallExpr()):
-            return [node.value.call]
+        case nodes.Evaluate(value=ExternCallExpr() as called):
+            return [called.call]
         case nodes.Evaluate(value=IntImm()):
             return []
         case nodes.AttrStmt() if isinstance(node.node, IterVar) and node.attr_key in nodes.THREAD_KEYS:
             axis, body = node.node, tuple(statements_of(node.body))
             tag = "vthread" if node.attr_key == "virtual_thread" else axis.thread_tag
             return [Loop(axis.var, as_expr(0), value(as_expr(node.value)), body, "thread_binding", tag)]
-        case nodes.Allocate(buffer=Buffer()) if not isinstance(node.op, AllocateOp):
-            return [Allocation(node.buffer), *statements_of(node.body)]
+        case nodes.Allocate(buffer=Buffer() as buffer) if not isinstance(node.op, AllocateOp):
+            return [Allocation(buffer), *statements_of(node.body)]
         case _:
             raise TeError(f"{node!r}, expected a statement of te.extern: a loop, a branch, a store, a call")
 

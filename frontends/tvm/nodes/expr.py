@@ -77,7 +77,7 @@ class PointedBuffer(DeclaredBuffer):
         object.__setattr__(self, "pointer", pointer)
 
     @property
-    def data(self) -> PointerVar:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def data(self) -> PointerVar:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The address of the memory."""
         return self.pointer
 
@@ -207,8 +207,8 @@ class ExternCallExpr(Call):
     def __init__(self, call: ExternCall):
         self.call = call
         args = [arg for arg in call.args if isinstance(arg, PrimExpr)]
-        names = {None: "tvm_call_packed", "handle": call.name} if call.is_intrinsic else {None: "tvm_call_packed"}
-        self.op = IntrinsicName(names.get(call.dtype, "call_extern"))
+        kind = "tvm_call_packed" if call.dtype is None else "call_extern"
+        self.op = IntrinsicName(call.name if call.is_intrinsic else kind)
         self.args = tuple(args)
         self.data_type = _HANDLE if call.dtype in (None, "", "handle") else parse_dtype(call.dtype)
 

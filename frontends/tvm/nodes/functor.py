@@ -116,7 +116,7 @@ def _map_children(node: Node, transform: Callable[[Node], Node]) -> Node:
 
 
 def accessed_buffers(root: Stmt) -> tuple[set[DeclaredBuffer], set[DeclaredBuffer]]:
-    """The buffers that statements read, and those that they write. A call may do both with its buffers."""
+    """The buffers read and the buffers written by statements. A call may read and write its buffers."""
     read: set[DeclaredBuffer] = set()
     written: set[DeclaredBuffer] = set()
 

@@ -357,7 +357,8 @@ class AttrStmt(OtherStmt):
                     parts.append(
                         annotation_value(each.value if isinstance(each, IntImm | FloatImm | StringImm) else each)
                     )
-            op = AttrOp(attr_key, *parts)
+            named, stated = parts
+            op = AttrOp(attr_key, named, stated)
         super().__init__(op, args, (variables,), (body,))
         self._node, self._value = node, as_expr(value) if isinstance(value, int) else value
 

@@ -191,10 +191,10 @@ class _StatementWriter:
             case nodes.LetStmt():
                 self.known[node.var] = builder.let(node.var.name, writer.write(node.value))
                 self.write(builder, node.body)
-            case nodes.Evaluate(value=ExternCallExpr()):
-                writer.call(node.value.call)
-            case nodes.Evaluate(value=Call(op="ret")):
-                builder.insert(ReturnOp(writer.write(node.value.args[0])))
+            case nodes.Evaluate(value=ExternCallExpr() as called):
+                writer.call(called.call)
+            case nodes.Evaluate(value=Call(op="ret") as called):
+                builder.insert(ReturnOp(writer.write(called.args[0])))
             case nodes.Evaluate():
                 builder.insert(EvaluateOp(writer.write(node.value)))
             case nodes.Declaration():
@@ -204,9 +204,9 @@ class _StatementWriter:
                     self.known[node.buffer_var] = copy.results[0]
                     self.declare_views(builder, node.body, [node.buffer_var])
                 self.write(builder, node.body)
-            case nodes.AssertStmt(body=nodes.Stmt()):
+            case nodes.AssertStmt(body=nodes.Stmt() as body):
                 self._other(builder, writer.copy(node.op, node.args), node)
-                self.write(builder, node.body)
+                self.write(builder, body)
             case nodes.Block():
                 self.write(builder, node.contents)
             case nodes.BlockRealize() if isinstance(node.op, FuncOp):

@@ -116,9 +116,13 @@ class IRBuilder:
 
     def get(self) -> Stmt:
         """The statements, in order, as a node. TeError within a scope."""
+        return nodes_of(self.statements())
+
+    def statements(self) -> list[Statement]:
+        """The statements, in order, as those of `te.extern`. TeError within a scope."""
         if len(self._levels) != 1:
             raise TeError("get within a scope, expected all scopes to be left")
-        return nodes_of(self._levels[0].close())
+        return self._levels[0].close()
 
     @contextmanager
     def _scope(self, create: Callable[[tuple[Statement, ...]], Statement], value: Any = None) -> Generator[Any]:

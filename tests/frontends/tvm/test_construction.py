@@ -1,6 +1,6 @@
 """Functions built of parameters and nodes: `tvm.tir.PrimFunc(params, body)`."""
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -36,10 +36,10 @@ def alternating() -> Any:
 
 
 def test_statements_of_a_builder_are_nodes() -> None:
-    body = alternating()
+    body: Any = alternating()
     assert isinstance(body, tir.For)
     assert isinstance(body.body, tir.IfThenElse)
-    assert isinstance(body.body.then_case.value.a, tir.BufferLoad)
+    assert isinstance(cast(Any, body.body.then_case).value.a, tir.BufferLoad)
     assert str(body).splitlines()[:2] == ["for i in range(n):", "    if i % 2 == 0:"]
 
 
@@ -153,14 +153,15 @@ def test_nodes_in_extern() -> None:
 def test_positions_in_memory() -> None:
     buffer = tir.decl_buffer((4, 6), strides=[8, 1], elem_offset=3, name="D")
     (place,) = buffer.offset_of([2, 5])
-    assert int(place) == 3 + 2 * 8 + 5
+    assert isinstance(place, tir.IntImm)
+    assert place.value == 3 + 2 * 8 + 5
 
 
 def test_errors() -> None:
     for action, message in (
         (lambda: tir.PrimFunc([A], tir.BufferStore(B, 0, [0])), "buffer B is neither a parameter nor allocated"),
         (lambda: tir.PrimFunc([A], tir.BufferStore(A, 0, [i])), "variable i is declared by no loop"),
-        (lambda: tir.PrimFunc([3], tir.Evaluate(0)), "parameter 3, expected a buffer or a variable"),
+        (lambda: tir.PrimFunc(cast(Any, [3]), tir.Evaluate(0)), "parameter 3, expected a buffer or a variable"),
         (lambda: tir.AttrStmt(i, "thread_extent", 4, tir.Evaluate(0)), "expected an axis of threads"),
         (lambda: tir.decl_buffer((4,), data=i), "expected a variable of type handle"),
     ):
