@@ -40,12 +40,12 @@ class IntrinsicCall:
             axes = [*self.reduced, *first.axis]
             source, init = change.exprs(first.source), change.exprs(first.init)
             return reductions(first.combiner, source, axes, change.expr(first.condition), init)
-        values: Sequence[PrimExpr] = change.exprs(op.body)
+        values = list(change.exprs(op.body))
         if not self.reduced:
             return values
         if len(values) > 1:
             raise TeError(f"tensor intrinsic {self.intrin.name}: reduce_axis for {len(values)} results, expected one")
-        return (functions.sum(values[0], axis=list(self.reduced)),)
+        return [functions.sum(value, axis=list(self.reduced)) for value in values]
 
 
 class _Part:
