@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import PassFailedException, VerifyException
 from xdsl.utils.lexer import Input, Span
 
 
-class StepwellError(Exception):
+class StepwellError(RuntimeError):
     """The base class of every error that a user's program, schedule or call can cause."""
 
 
@@ -108,7 +108,7 @@ class PluginWarning(UserWarning):
     """An installed package cannot be loaded, and is left out."""
 
 
-class ExecutionError(StepwellError, RuntimeError):
+class ExecutionError(StepwellError):
     """A failure during the execution of a compiled function: a failed `assert`, an exception in a packed function."""
 
 

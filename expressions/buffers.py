@@ -58,6 +58,21 @@ class Buffer:
             raise TeError(f"access_ptr of {self.name}: offset {offset!r}, expected 0")
         return BufferPointer(self)
 
+    def __getitem__(self, indices: Any) -> BufferElement:
+        """An element, by an index for each dimension. TeError for another number of indices."""
+        return self._elements(list(indices) if isinstance(indices, tuple) else indices, self.data_type)  # pyright: ignore[reportUnknownArgumentType]
+
+    def offset_of(self, indices: Any) -> list[PrimExpr]:
+        """The position of an element after the address of the memory, in elements. indices: one for each dimension.
+        TeError for another number of indices."""
+        places: list[Any] = list(indices) if isinstance(indices, list | tuple) else [indices]  # pyright: ignore[reportUnknownArgumentType]
+        if len(places) != len(self.shape):
+            raise TeError(f"offset_of {self.name}: {len(places)} indices for {len(self.shape)} dimensions")
+        position = as_expr(0)
+        for n, place in enumerate(places):
+            position = position + place * self.strides[n] if self.strides else position * self.shape[n] + place
+        return [self.elem_offset + position]
+
     def vload(self, begin: Any, dtype: str | None = None) -> BufferElement:
         """An element, or a vector of adjacent elements along the last dimension.
 

@@ -10,7 +10,7 @@ from ..core.dtypes import DType, parse_dtype
 from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
 from .expr import PrimExpr, StringImm, Var, as_expr
-from .statements import STATEMENTS, Allocation, Statement, buffers_of, walk
+from .statements import STATEMENTS, Allocation, Statement, buffers_of, flatten_statements, walk
 from .tensor import Operation, Tensor, is_same_extent, location_of_user, shape_as_extents, tensor_loads
 
 
@@ -41,10 +41,11 @@ class ExternOp(Operation):
 def call_packed(name: str, *args: Any) -> ExternCall:
     """A call of the function registered with `stepwell.register_func` as `name`; the return value is discarded.
 
-    args: numbers, and buffers that `te.extern` passes to `fcompute`; the function receives a buffer as an array over
-    the same memory.
+    args: numbers, and buffers that `te.extern` passes to `fcompute`, or their `access_ptr`; the function receives a
+    buffer as an array over the same memory.
     """
     where = _describe_call("call_packed", name)
+    args = tuple(arg.buffer if isinstance(arg, BufferPointer) and not arg.indices else arg for arg in args)
     for arg in args:
         if isinstance(arg, BufferPointer):
             raise TeError(f"{where}: an address in {arg.buffer.name}, expected the buffer")
@@ -225,7 +226,7 @@ def _data_types(
 
 
 def _statements(result: Any, buffers: set[Buffer], name: str) -> tuple[Statement, ...]:
-    body: list[Any] = list(result) if isinstance(result, list | tuple) else [result]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    body = flatten_statements(result)
     if not body:
         raise TeError(f"extern {name}: no call")
     for each in body:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .axes import IterVar, Range
 from .errors import TeError
 from .expr import And, BinaryOp, IfThenElse, IntImm, PrimExpr, Var, binary_expr, cast
 from .rewrite import ExpressionRewriter
@@ -44,6 +45,12 @@ class ScanOp(Operation):
 
     def shape_of(self, index: int) -> tuple[PrimExpr, ...]:
         return self.state[index].shape
+
+    @property
+    def scan_axis(self) -> IterVar:
+        """The axis of time: the rows after the first ones."""
+        first, extent = self.init[0].shape[0], self.state[0].shape[0]
+        return IterVar(Range(first, extent - first), self.time, "scan")
 
     @property
     def input_tensors(self) -> list[Tensor]:

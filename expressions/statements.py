@@ -86,6 +86,25 @@ class Let:
     value: PrimExpr
 
 
+class StatementConvertible:
+    """An object that converts to statements, such as a tree of a front end."""
+
+    __slots__ = ()
+
+    def asstatements(self) -> Sequence[Statement]:
+        """The object as statements. TeError if the object cannot be converted."""
+        raise NotImplementedError
+
+
+def flatten_statements(value: Any) -> list[Any]:
+    """A statement, an object that converts to statements, or a list of these, as one list. Other objects stay as they
+    are."""
+    every: list[Any] = list(value) if isinstance(value, list | tuple) else [value]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    return [
+        inner for each in every for inner in (each.asstatements() if isinstance(each, StatementConvertible) else [each])
+    ]
+
+
 Statement: TypeAlias = ExternCall | Store | Loop | While | Branch | Allocation | Let
 STATEMENTS = (ExternCall, Store, Loop, While, Branch, Allocation, Let)
 

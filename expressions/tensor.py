@@ -301,7 +301,7 @@ def broadcast_shape(shapes: Sequence[Sequence[PrimExpr]]) -> list[PrimExpr] | No
 
 
 class TensorSlice(ExprConvertible, Operators):
-    """A tensor with its leading indices fixed."""
+    """A tensor with its leading indices fixed; indices that are slices denote parts of dimensions."""
 
     __slots__ = ("indices", "tensor")
 
@@ -312,7 +312,7 @@ class TensorSlice(ExprConvertible, Operators):
     def __getitem__(self, indices: Any) -> Any:
         more: tuple[Any, ...] = indices if isinstance(indices, tuple) else (indices,)
         leading = (*self.indices, *more)
-        if len(leading) < self.tensor.ndim:
+        if len(leading) < self.tensor.ndim or any(isinstance(index, slice) for index in leading):
             return TensorSlice(self.tensor, leading)
         return self.tensor(*leading)
 

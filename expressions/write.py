@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -15,7 +16,7 @@ from ..dialects.tir import SymbolOp, TirBuilder, buffer_type
 from ..dialects.tir.annotations import annotation_key, annotation_value
 from .axes import IterVar
 from .errors import TeError
-from .expr import IntImm, PrimExpr, Var
+from .expr import FloatImm, IntImm, PrimExpr, Var
 from .extern import ExternOp
 from .scan import ScanOp
 from .tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
@@ -189,7 +190,7 @@ class TeFuncEmitter:
 
     def _annotations(self, op: ComputeOp | ScanOp | ExternOp) -> dict[str, Attribute]:
         try:
-            return {annotation_key(key): annotation_value(value) for key, value in op.attrs.items()}
+            return {annotation_key(key): annotation_value(_number(value)) for key, value in op.attrs.items()}
         except ValueError as error:
             raise TeError(f"attrs of {op.name}: {error}") from None
 
@@ -216,6 +217,11 @@ class TeFuncEmitter:
             holds = writer.write(condition)
         writer.builder.insert(te.YieldOp(results, holds))
         return Region(block)
+
+
+def _number(value: Any) -> Any:
+    """A value of an annotation: the number of a constant."""
+    return value.value if isinstance(value, IntImm | FloatImm) else value
 
 
 def _variables(expr: PrimExpr) -> Iterable[Var]:

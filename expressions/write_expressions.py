@@ -123,7 +123,8 @@ class ExpressionEmitter:
             return self.builder.intrinsic(expr.op, *args)
         if len(args) == 1:
             return self.builder.unary(expr.op, args[0])
-        assert expr.op in FLOAT_BINARY or expr.op in INT_BINARY
+        if expr.op not in FLOAT_BINARY and expr.op not in INT_BINARY:
+            raise TeError(f"{expr.op} of {len(args)} arguments cannot stand here")
         return self.builder.binary(expr.op, *args)
 
 

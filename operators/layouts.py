@@ -78,7 +78,7 @@ class Layout:
             raise TeError(f"layout {other.text}, expected the dimensions of {self.text}")
 
 
-def _elements(layout: Layout, indices: Sequence[Any]) -> dict[str, Any]:
+def elements_of(layout: Layout, indices: Sequence[Any]) -> dict[str, Any]:
     """The index along each dimension of the element at indices of a layout."""
     result: dict[str, Any] = {}
     for index, (letter, factor) in zip(indices, layout.axes, strict=True):
@@ -86,7 +86,7 @@ def _elements(layout: Layout, indices: Sequence[Any]) -> dict[str, Any]:
     return result
 
 
-def _indices(layout: Layout, elements: Mapping[str, Any]) -> list[Any]:
+def indices_of(layout: Layout, elements: Mapping[str, Any]) -> list[Any]:
     """The indices of a layout of the element with an index along each dimension."""
     result: list[Any] = []
     left = {letter: layout.block(letter) for letter in layout.letters}
@@ -122,8 +122,8 @@ def transform_array(data: Array, src_layout: str, dst_layout: str) -> Array:
     """An array with its axes in the order of another layout, as `layout_transform`."""
     source, target = _layouts(src_layout, dst_layout)
     shape = target.shape(source.extents(data.shape))
-    elements = _elements(target, np.indices([int(each) for each in shape], sparse=True))
-    return data[tuple(np.broadcast_to(each, shape) for each in _indices(source, elements))]
+    elements = elements_of(target, np.indices([int(each) for each in shape], sparse=True))
+    return data[tuple(np.broadcast_to(each, shape) for each in indices_of(source, elements))]
 
 
 @operator("layout_transform", Pattern.INJECTIVE, transform_array)
@@ -136,7 +136,7 @@ def layout_transform(data: Tensor, src_layout: str, dst_layout: str) -> Tensor:
     source, target = _layouts(src_layout, dst_layout)
 
     def element(*indices: PrimExpr) -> PrimExpr:
-        return data(*_indices(source, _elements(target, indices)))
+        return data(*indices_of(source, elements_of(target, indices)))
 
     shape = target.shape(source.extents(data.shape))
     names = [f"ax{n}" for n in range(len(shape))]

@@ -13,6 +13,7 @@ from ...core.dtypes import dtype_of, parse_dtype
 from ...core.errors import UnsupportedError
 from ...dialects.extensions import scalar_operation
 from ...dialects.tir import (
+    BufferOp,
     CallLlvmOp,
     ConstOp,
     HandleType,
@@ -181,7 +182,10 @@ def _reinterpret_handle(op: Operation, source: SSAValue, value: PythonExpr) -> P
 
 
 def _symbol(f: FunctionCompiler, op: SymbolOp) -> None:
-    """Emits nothing: the symbol is bound already, or by a `tir.match_region` with this operand."""
+    """Emits nothing: the symbol is bound already, or by a `tir.match_region` with this operand. UnsupportedError for a
+    symbol that nothing binds."""
+    if not f.writer.has_text(op.result) and not any(isinstance(use.operation, BufferOp) for use in op.result.uses):
+        raise unsupported(op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter")
 
 
 def _yield(f: FunctionCompiler, op: YieldOp) -> None:

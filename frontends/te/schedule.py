@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from ...core.errors import UnsupportedError
@@ -46,12 +45,14 @@ class Schedule:
     `apply_schedule` applies all of them. A `te.scan` or `te.extern` is computed unchanged, at its own position; the
     computes of a scan have stages, whose loops are those of one time step.
 
-    outputs: the current operations of the outputs.  stages: producers before consumers.
+    outputs: the current operations of the outputs.  stages: producers before consumers.  groups: those of
+    `create_group`, in order.
     """
 
     def __init__(self, outputs: Sequence[Operation]):
         operations = topological_order([op.output(0) for op in outputs])
         self.stages: list[Stage] = []
+        self.groups: list[StageGroup] = []
         self._stage_of: dict[Operation, Stage] = {}
         for op in operations:
             scan = Stage(self, op, is_output=op in outputs)
@@ -110,7 +111,9 @@ class Schedule:
                 raise TeError(f"create_group: {end.name} reads none of the inputs {names}")
             found.update(dict.fromkeys(between))
         members = [stage for stage in found if include_inputs or stage not in begins]
-        return StageGroup([stage for stage in self.stages if stage in members and isinstance(stage.op, ComputeOp)])
+        group = StageGroup([stage for stage in self.stages if stage in members and isinstance(stage.op, ComputeOp)])
+        self.groups.append(group)
+        return group
 
     def _between(self, stage: Stage, ends: set[Stage]) -> set[Stage]:
         """A stage, and the stages that it reads, up to those of `ends`, on paths to `ends` alone."""
@@ -137,7 +140,7 @@ class Schedule:
         cached = copy_operation(tensor, f"{tensor.name}.{scope}")
         for stage in stages:
             self._replace(stage, substitute_inputs(stage.op, lambda t: cached if self.current(t) == tensor else t))
-        self._add(cached.op, self.stages.index(source) + 1, source.scan).set_scope(scope)
+        self._add_beside(source, cached.op, self.stages.index(source) + 1).set_scope(scope)
         return cached
 
     def cache_write(self, tensor: Any, scope: str) -> Any:
@@ -156,7 +159,7 @@ class Schedule:
         cache, copy = split_cache_write(op, f"{op.name}.{scope}", _layout(stage) if stage.relations else None)
         self._replace(stage, copy)
         stage.reset(copy)
-        self._add(cache, self.stages.index(stage), stage.scan).set_scope(scope)
+        self._add_beside(stage, cache, self.stages.index(stage)).set_scope(scope)
         caches = [cache.output(t.value_index) for t in group]
         return caches if isinstance(tensor, list | tuple) else caches[0]
 
@@ -196,7 +199,7 @@ class Schedule:
         partial, final = split_reduction(op, new_axes[axis], rest, variables, conditions, position)
         self._replace(stage, final)
         stage.reset(final)
-        self._add(partial, self.stages.index(stage), stage.scan)
+        self._add_beside(stage, partial, self.stages.index(stage))
         tensors = outputs(partial)
         return tensors[0] if len(tensors) == 1 else tensors
 
@@ -220,6 +223,13 @@ class Schedule:
         self.stages.insert(position, stage)
         self._stage_of[op] = stage
         return stage
+
+    def _add_beside(self, stage: Stage, op: Operation, position: int) -> Stage:
+        """A new stage of the scan and of the groups of a stage."""
+        new = self._add(op, position, stage.scan)
+        if isinstance(stage.group, StageGroup):
+            stage.group.add(new, self.stages)
+        return new
 
     def resolved_operations(self) -> dict[Stage, Operation]:
         """The operation of each stage, with its inputs replaced by the current tensors of their stages."""
@@ -255,20 +265,72 @@ class Schedule:
         return True
 
 
-@dataclass(frozen=True)
 class StageGroup:
-    """Stages that are computed at the same loop. stages: producers before consumers."""
+    """Stages that are computed at the same loop.
 
-    stages: list[Stage]
+    stages: producers before consumers.  group: the group that contains the group, or the scan that computes its stages,
+    or None.  attachment: the place of the group, None for the top level.
+    """
+
+    def __init__(self, stages: Sequence[Stage]):
+        self.stages = list(stages)
+        self.group: StageGroup | Stage | None = None
+        self.attachment: tuple[Stage, IterVar] | None = None
+        self._join()
+
+    def _join(self) -> None:
+        """Makes the stages, and the groups of which all stages belong to this one, parts of this group."""
+        outermost: list[StageGroup | Stage] = []
+        around: list[StageGroup | Stage | None] = []
+        for stage in self.stages:
+            part: StageGroup | Stage = stage
+            while isinstance(part.group, StageGroup) and set(part.group.stages) <= set(self.stages):
+                part = part.group
+            if part not in outermost:
+                outermost.append(part)
+                around.append(part.group)
+        if any(each is not around[0] for each in around):
+            raise TeError(f"create_group: stages {', '.join(s.name for s in self.stages)} are of different groups")
+        self.children = outermost
+        self.group = around[0] if around else None
+        for part in outermost:
+            part.group = self
+
+    def add(self, stage: Stage, order: Sequence[Stage]) -> None:
+        """Makes a stage a part of the group. order: all stages."""
+        stage.group = self
+        self.children.append(stage)
+        group: StageGroup | Stage | None = self
+        while isinstance(group, StageGroup):
+            members = {*group.stages, stage}
+            group.stages = [each for each in order if each in members]
+            group = group.group
+
+    @property
+    def num_child_stages(self) -> int:
+        """The number of stages and groups that are parts of the group, without those of its groups."""
+        return len(self.children)
+
+    @property
+    def attach_stage(self) -> Stage | None:
+        """The stage in whose loops the group is computed, or None."""
+        return None if self.attachment is None else self.attachment[0]
+
+    @property
+    def attach_ivar(self) -> IterVar | None:
+        """The axis at which the group is computed, or None."""
+        return None if self.attachment is None else self.attachment[1]
 
     def compute_at(self, parent: Stage, scope: IterVar) -> None:
         """Computes the stages of the group that are not computed at a loop, or inlined, as `Stage.compute_at` does."""
         for stage in self.stages:
             if stage.attachment is None:
-                stage.compute_at(parent, scope)
+                stage.attach(parent, scope)
+        self.attachment = (parent, scope)
 
     def compute_root(self) -> None:
         """Computes all stages of the group at the top level of the function."""
+        self.attachment = None
         for stage in self.stages:
             stage.compute_root()
 

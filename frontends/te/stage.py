@@ -11,12 +11,13 @@ from ...analysis.threads.axes import BLOCK_AXES, THREAD_AXES
 from ...core.errors import UnsupportedError
 from ...expressions.axes import IterVar
 from ...expressions.errors import TeError, user_frame
-from ...expressions.expr import IntImm, PrimExpr, Var, as_condition
+from ...expressions.expr import IntImm, PrimExpr, StringImm, Var, as_condition, as_expr
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
+from .intrinsic_calls import axes_of_call, first_axis_of_call
 
 if TYPE_CHECKING:
-    from .schedule import Schedule
+    from .schedule import Schedule, StageGroup
     from .tensor_intrin import TensorIntrin
 
 UNSUPPORTED_STAGE_METHODS = frozenset(("rolling_buffer", "transform_layout"))
@@ -100,7 +101,11 @@ class IterVarAttr:
         pragmas = {key: value for key, value in attributes.annotations.items() if key.startswith("pragma_")}
         keys = tuple(key.removeprefix("pragma_") for key in pragmas)
         kind = axis.iter_type if attributes.kind is None else kinds[attributes.kind]
-        return IterVarAttr(kind, attributes.thread, None, keys, tuple(pragmas.values()))
+        values = tuple(
+            StringImm(each) if isinstance(each, str) else as_expr(each) if isinstance(each, int | float) else each
+            for each in pragmas.values()
+        )
+        return IterVarAttr(kind, attributes.thread, None, keys, values)
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ class Stage:
     op: the current operation, after caches and `rfactor`.  leaf_iter_vars: its loops, outermost first.  relations: the
     loop transformations, in order.  attachment: where the stage is computed, None for the top level of the function.
     scan: the stage of the scan, of whose time steps this stage computes a row each; None for other stages.
-    threads: the thread axes of the time steps of a scan.
+    threads: the thread axes of the time steps of a scan.  group: the group of the stage, or the stage of the scan.
     """
 
     def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False, scan: Stage | None = None):
@@ -142,6 +147,7 @@ class Stage:
         self.origin_op = op
         self.is_output = is_output
         self.attachment: Attachment | None = None
+        self.group: StageGroup | Stage | None = scan
         self.threads: tuple[IterVar, ...] = ()
         self.steps: list[BlockStep] = []
         self.store_predicate: tuple[PrimExpr, str] | None = None
@@ -154,6 +160,10 @@ class Stage:
         self.relations: list[Relation] = []
         self.attributes: dict[IterVar, LoopAttributes] = {}
         self.tensorization: Tensorization | None = None
+        if (called := axes_of_call(op)) is not None:
+            intrin, self.leaf_iter_vars = called
+            self.relations.append(Reorder(tuple(self.leaf_iter_vars), user_line()))
+            self.tensorization = Tensorization(first_axis_of_call(op), intrin, user_line())
 
     @property
     def is_transformed(self) -> bool:
@@ -354,6 +364,13 @@ class Stage:
         scope: a loop of `parent`, or a thread axis bound to a loop of `parent`. TeError for any other axis. A loop that
         is split afterwards becomes its inner loop, the last of loops that are fused the fused loop.
         """
+        group = self.group
+        if group is not None and not isinstance(group, Stage) and parent not in group.stages:
+            raise TeError(f"compute_at: stage {parent.name} is outside of the group of stage {self.name}")
+        self.attach(parent, scope)
+
+    def attach(self, parent: Stage, scope: IterVar) -> None:
+        """Computes this stage in a loop, as `compute_at`, whose groups are not checked."""
         self.require_computed("compute_at")
         if parent is self or parent.schedule is not self.schedule:
             raise TeError(f"compute_at: stage {parent.name}, expected another stage of the same schedule")

@@ -26,13 +26,14 @@ from ...expressions.buffers import Buffer, ExternCall
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, const
 from ...expressions.extern import decl_buffer
-from ...expressions.statements import STATEMENTS, Allocation, Statement, buffers_of, walk
-from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, compute, placeholder
+from ...expressions.statements import STATEMENTS, Allocation, Statement, buffers_of, flatten_statements, walk
+from ...expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, TensorSlice, compute, placeholder
 from ...expressions.write_expressions import ExpressionEmitter
 from ...expressions.write_statements import StatementEmitter
 from ...module import Module
 from ...schedule import Schedule as TirSchedule
 from ...schedule.intrinsics import add_tensor_intrin, describe_tensor_intrin
+from .intrinsic_calls import IntrinsicCall
 from .prim_func import create_prim_func
 
 _numbers = count()
@@ -53,6 +54,25 @@ class TensorIntrin:
     body: tuple[Statement, ...]
     reduce_init: tuple[Statement, ...] | None
     reduce_update: tuple[Statement, ...] | None
+
+    def __call__(self, *args: Any, reduce_axis: Any = None, scalar_inputs: Any = None) -> IntrinsicCall:
+        """A call on parts of tensors, `intrin(A[i, 0:16])`, in the function of a `te.compute`.
+
+        args: a tensor, or a part of one, for each input.  reduce_axis: an axis, or several, that the results of the
+        calls are added along. TeError for another number of inputs, and for scalar_inputs.
+        """
+        if scalar_inputs or len(args) != len(self.inputs):
+            raise TeError(
+                f"tensor intrinsic {self.name}: {len(args)} inputs, expected {len(self.inputs)}, and no numbers"
+            )
+        parts = tuple(TensorSlice(each, ()) if isinstance(each, Tensor) else each for each in args)
+        for each in parts:
+            if not isinstance(each, TensorSlice):
+                raise TeError(f"tensor intrinsic {self.name}: input {each!r}, expected a part of a tensor")
+        reduced = (
+            () if reduce_axis is None else reduce_axis if isinstance(reduce_axis, list | tuple) else (reduce_axis,)
+        )
+        return IntrinsicCall(self, parts, tuple(reduced))  # pyright: ignore[reportUnknownArgumentType]
 
     @property
     def has_numbers_as_strides(self) -> bool:
@@ -165,7 +185,7 @@ def _statements(part: Any, name: str) -> tuple[Statement, ...] | None:
     """The statements of a part of an intrinsic."""
     if part is None:
         return None
-    every = tuple(part) if isinstance(part, list) else (part,)
+    every = tuple(flatten_statements(part))
     for each in every:
         if not isinstance(each, STATEMENTS):
             raise TeError(f"decl_tensor_intrin {name}: fcompute gives {each!r}, expected calls")

@@ -99,6 +99,8 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "hybrid": "tvm.hybrid",
         "tag": "tvm.tags",
     },
+    "tvm.te.hybrid": {"runtime": "tvm.hybrid.numbers"},
+    "tvm.hybrid": {"runtime": "tvm.hybrid.numbers"},
     "tvm.testing": {"utils": "tvm.testing"},
     "tvm.tir": {
         **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),

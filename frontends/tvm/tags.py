@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Self
 
-from ...expressions import tensor
 from ...expressions.errors import TeError
+from ...expressions.expr import as_expr
+from ..te import intrinsic_calls
 
 
 class tag_scope:
@@ -57,10 +58,14 @@ def compute(
 
     The annotation of tensors whose layout may change is left out: no layout of a parameter changes.
     """
-    attrs = {key: value for key, value in (attrs or {}).items() if key != "layout_free_placeholders"}
+    attrs = {
+        key: as_expr(value) if isinstance(value, int | float) else value
+        for key, value in (attrs or {}).items()
+        if key != "layout_free_placeholders"
+    }
     scope = tag_scope.current()
     if scope is None:
-        return tensor.compute(shape, fcompute, name, tag, attrs, varargs_names)
+        return intrinsic_calls.compute(shape, fcompute, name, tag, attrs, varargs_names)
     if tag:
         raise TeError(f"compute {name}: tag {tag!r} within tag_scope {scope.tag!r}")
-    return tensor.compute(shape, fcompute, name, scope.tag, {**scope.attrs, **attrs}, varargs_names)
+    return intrinsic_calls.compute(shape, fcompute, name, scope.tag, {**scope.attrs, **attrs}, varargs_names)

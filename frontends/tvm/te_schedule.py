@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ...expressions.axes import IterVar, Range
-from ...expressions.expr import IntImm, PrimExpr, Var
+from ...expressions.buffers import Buffer
+from ...expressions.expr import IntImm, PrimExpr
+from ...expressions.expr import Var as NumberVar
 from ...expressions.rewrite import Substitution
 from ...expressions.tensor import PlaceholderOp, Tensor, topological_order
 from .. import te
@@ -44,7 +46,7 @@ def ScheduleOps(schedule: te.Schedule, bounds: Any, debug_keep_trivial_loop: boo
     return schedule_to_module(schedule, parameters(schedule))["main"].body
 
 
-def parameters(schedule: te.Schedule) -> list[Tensor | Var]:
+def parameters(schedule: te.Schedule) -> list[Tensor | NumberVar]:
     """The inputs and the results of a schedule."""
     results = [op.output(n) for op in schedule.outputs for n in range(op.num_outputs)]
     inputs = [op.output(0) for op in topological_order(results) if isinstance(op, PlaceholderOp)]
@@ -56,7 +58,7 @@ class _Recorder:
 
     def __init__(self, schedule: te.Schedule, found: dict[IterVar, Range]):
         self._found = found
-        self._sizes: dict[str, Var] = {}
+        self._sizes: dict[str, NumberVar] = {}
         for stage in schedule.stages:
             for n in range(stage.op.num_outputs):
                 for size in stage.op.output(n).shape:
@@ -72,7 +74,7 @@ class _Recorder:
             return IntImm(dtype, value)
         reader = NodeReader(bounds.func)
         expr = reader.expr(value)
-        replacements: dict[Var, PrimExpr] = {}
+        replacements: dict[NumberVar, PrimExpr] = {}
         for key, var in reader.vars.items():
             if key in bounds.names:
                 named = bounds.names[key]
@@ -82,9 +84,9 @@ class _Recorder:
         return Analyzer().simplify(Substitution(replacements).expr(expr))
 
 
-def _variables(expr: PrimExpr) -> list[Var]:
-    return [expr] if isinstance(expr, Var) else [var for child in expr.children for var in _variables(child)]
+def _variables(expr: PrimExpr) -> list[NumberVar]:
+    return [expr] if isinstance(expr, NumberVar) else [var for child in expr.children for var in _variables(child)]
 
 
-__all__ = ["InferBound", "ScheduleOps", "Singleton"]
+__all__ = ["Buffer", "InferBound", "ScheduleOps", "Singleton"]
 __all__ += names.__all__

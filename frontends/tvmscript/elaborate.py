@@ -163,6 +163,7 @@ class _ModuleReader:
         self.source = tree.span.source
         self.state = ModuleState(Budget(tree.size))
         self.private: dict[str, bool] = {}
+        self.unchecked: set[str] = set()
         self.relax: dict[str, dict[str, Value]] = {}
         self.started: set[str] = set()
         self.macros: dict[str, Macro] = {}
@@ -261,7 +262,7 @@ class _ModuleReader:
             reader = RelaxFunctionReader(RelaxContext(self.state, self.scope, node), node, self.relax[name])
             self.checks.append(reader.check_devices)
         else:
-            reader = _FunctionReader(self.context(node), node, self.private[name])
+            reader = _FunctionReader(self.context(node), node, self.private[name], name not in self.unchecked)
         self.state.finished[name] = reader.read()
 
     def _record_names(self, statement: syntax.Stmt) -> None:
@@ -329,6 +330,8 @@ class _ModuleReader:
             path, arguments = self._decorator(decorator)
             if path == "prim_func":
                 self.private[node.name] = _is_private(arguments, decorator.span)
+                if not arguments.get("check_well_formed", True):
+                    self.unchecked.add(node.name)
                 return True
             if path == "R.function":
                 # lazy: the operators of graphs are needed for functions of relax only
@@ -383,10 +386,11 @@ def _is_private(arguments: dict[str, Value], span: Span) -> bool:
 class _FunctionReader:
     """Elaborates one function into a `tir.func`."""
 
-    def __init__(self, context: ElaborationContext, node: syntax.FunctionDef, private: bool):
+    def __init__(self, context: ElaborationContext, node: syntax.FunctionDef, private: bool, is_checked: bool = True):
         self.context = context
         self.node = node
         self.private = private
+        self.is_checked = is_checked
 
     def read(self) -> FuncOp:
         context, node = self.context, self.node
@@ -528,7 +532,7 @@ class _FunctionReader:
             if not users:
                 op.detach()
                 op.erase()
-            elif not any(isinstance(user, BufferOp) for user in users):
+            elif self.is_checked and not any(isinstance(user, BufferOp) for user in users):
                 raise variable.span.error(
                     f"variable {variable.name!r} never gets a value: no buffer has it as an extent"
                 )

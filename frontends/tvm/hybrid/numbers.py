@@ -51,6 +51,8 @@ NUMBERS: dict[str, Any] = {
     **{name: getattr(math, name) for name in ("sqrt", "log", "tanh", "exp")},
 }
 """The names of hybrid functions in Python."""
+HYBRID_GLOBALS = NUMBERS
+"""These names, as TVM calls them."""
 
 
 def run_with_numbers(function: Callable[..., Any], args: Sequence[Any]) -> Any:

@@ -84,7 +84,7 @@ class _Parser:
         buffers = [each.buffer for each in self.returned]
         if sorted(map(id, buffers)) != sorted(map(id, self.outputs)):
             self.fail(self.definition, "expected to return each output_tensor once")
-        statements = tuple(self.builder.get())
+        statements = tuple(self.builder.statements())
         if len(buffers) == 1:
             tensor = computed_tensor(self.definition.name, buffers[0], self.inputs, statements)
             if tensor is not None:

@@ -23,6 +23,7 @@ from ...relay.types import (
 from ...relay.types import TypeCall as TypeCall
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
+from ..nodes.declarations import PointerType, PrimType
 from . import diagnostics
 from .attributes import Attributes
 from .comparison import assert_structural_equal, structural_equal, structural_hash
@@ -82,8 +83,10 @@ __all__ = [
     "IncompleteType",
     "Map",
     "Op",
+    "PointerType",
     "PrimExpr",
     "PrimFunc",
+    "PrimType",
     "Range",
     "RefType",
     "Span",

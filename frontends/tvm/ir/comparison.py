@@ -32,7 +32,9 @@ from ...relay.types import (
     UserType,
     type_parts,
 )
-from ..nodes.expr import BufferLoad
+from ..nodes.construction import free_parts
+from ..nodes.expr import Buffer, BufferLoad
+from ..nodes.stmt import Stmt
 from .module import IRModule, PrimFunc
 
 _NAMES = ("loop_var", "var_name", "block_name", "buffer_name", "tensor_name", "op_name", "axis_name", "array_name")
@@ -88,6 +90,8 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             return _module_form(IRModule({"main": node}))
         case Module():
             return _module_form(node)
+        case Stmt():
+            return _statement_form(node, map_free_vars)
         case PrimExpr():
             return [_expression_form(node, {}, map_free_vars)]
         case bool() | int() | float():
@@ -102,6 +106,13 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             raise ArgumentError(
                 f"structural equality of {type(node).__name__}, expected a module, function or expression"
             )
+
+
+def _statement_form(node: Stmt, map_free_vars: bool) -> list[str]:
+    """The form of a function of the statement, and the identities of the parameters that must be the same."""
+    variables, buffers = free_parts(node)
+    named = [] if map_free_vars else [f"{id(each)}" for each in (*buffers, *variables)]
+    return [*named, *_form(PrimFunc([*buffers, *variables], node), map_free_vars)]
 
 
 def type_form(type: Any, numbers: dict[Any, int], map_free_vars: bool) -> str:
@@ -237,6 +248,6 @@ def _detail(expr: PrimExpr) -> str:
         case ProducerLoad():
             return f" {id(expr.producer.op)}.{expr.producer.value_index}"
         case BufferLoad():
-            return f" {id(expr.buffer.value)}"
+            return f" {id(expr.buffer.value if isinstance(expr.buffer, Buffer) else expr.buffer)}"
         case _:
             return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, ValuesView
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -18,7 +18,8 @@ from ....dialects.tir import FuncOp
 from ....dialects.tir.annotations import annotation_key, annotation_value
 from ....dialects.tir.base import string_array
 from ....dialects.tir.tree import treeify
-from ....expressions.expr import Var
+from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.statements import Statement, flatten_statements
 from ....module import Module
 from ....operators.relax import FuncOp as ProgramFuncOp
 from ....operators.relax.devices import DEVICES, device_names, state_devices, targets_in
@@ -32,6 +33,8 @@ from ...relay.parsing import parse_program
 from ...relay.reading import read_function
 from ...relay.text import print_module
 from ...relay.types import GlobalTypeVar, TypeData
+from ..nodes.construction import Parameter, construct_function
+from ..nodes.conversion import nodes_of
 from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
@@ -60,9 +63,32 @@ class FunctionModule(Module):
 class PrimFunc(FunctionModule):
     """One function on the `tir` landing, with its statements as a tree of nodes. Immutable; `with_body` and `with_attr`
     return a new function.
+
+    It is read from an operation, or built of parameters and a body: `PrimFunc([A, B], body)`.
     """
 
-    def __init__(self, op: ModuleOp | FuncOp, constants: Mapping[str, np.ndarray[Any, Any]] | None = None):
+    def __init__(
+        self,
+        params: ModuleOp | FuncOp | Sequence[Parameter],
+        body: Stmt | Sequence[Statement] | Mapping[str, np.ndarray[Any, Any]] | None = None,
+        ret_type: Any = None,
+        buffer_map: Mapping[Any, DeclaredBuffer] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        span: None = None,
+    ):
+        """params: an operation, which may have constants as `body`; or buffers and variables.  body: the statements.
+        ret_type: ignored; that of `tir.ret` in the body.  buffer_map: the buffers of parameters that are variables.
+        attrs: the attributes. TeError as of `construct_function`.
+        """
+        constants: Mapping[str, np.ndarray[Any, Any]] | None = None
+        self._given: _Given | None = None
+        if isinstance(params, ModuleOp | FuncOp):
+            assert body is None or isinstance(body, Mapping)
+            op, constants = params, body
+        else:
+            statements = body if isinstance(body, Stmt) else nodes_of(flatten_statements(body))
+            self._given = _Given(tuple(params), statements, dict(buffer_map or {}))
+            op = construct_function(params, statements, self._given.buffer_map, dict(attrs or {}))
         super().__init__(ModuleOp([op.clone()]) if isinstance(op, FuncOp) else op, constants)
         functions = [func for func in self.op.body.block.ops if isinstance(func, FuncOp)]
         if len(functions) != 1:
@@ -82,13 +108,17 @@ class PrimFunc(FunctionModule):
     @property
     def body(self) -> Stmt:
         """The statements of the function."""
+        if self._given is not None:
+            return self._given.body
         if self._body is None:
             self._body = self._get_reader().body()
         return self._body
 
     @property
-    def params(self) -> Sequence[Buffer | Var]:
+    def params(self) -> Sequence[Any]:
         """The parameters: buffers and variables."""
+        if self._given is not None:
+            return self._given.params
         reader = self._get_reader()
         return [
             reader.buffer(value) if isinstance(value.type, MemRefType) else reader.var(value)
@@ -96,8 +126,11 @@ class PrimFunc(FunctionModule):
         ]
 
     @property
-    def buffer_map(self) -> Mapping[Buffer | Var, Buffer]:
-        """The buffer of each parameter of `params` that is one: itself."""
+    def buffer_map(self) -> Mapping[Any, Any]:
+        """The buffer of each parameter of `params` that is one: itself, unless the function was built with variables
+        for its buffers."""
+        if self._given is not None:
+            return {each: each for each in self.params if isinstance(each, DeclaredBuffer)} | self._given.buffer_map
         return {each: each for each in self.params if isinstance(each, Buffer)}
 
     @property
@@ -107,6 +140,9 @@ class PrimFunc(FunctionModule):
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """A copy of the function with another body. TeError for an undeclared variable."""
+        if self._given is not None:
+            attrs = {"global_symbol": self._func.sym_name.data} | dict(self.attrs.data)
+            return PrimFunc(self._given.params, new_body, None, self._given.buffer_map, attrs)
         return PrimFunc(ModuleOp([write_function(self._get_reader(), new_body)]), self.constants)
 
     def with_attr(self, key: str | Mapping[str, object], value: object = None) -> PrimFunc:
@@ -133,6 +169,15 @@ class PrimFunc(FunctionModule):
 
     def script(self, style: str = "classic") -> str:
         return print_function(self._func, style)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """The parts of which a function was built."""
+
+    params: tuple[Parameter, ...]
+    body: Stmt
+    buffer_map: dict[Any, DeclaredBuffer]
 
 
 class IRModule(Module):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -11,8 +11,10 @@ from xdsl.ir import Operation, SSAValue
 from ....core.dtypes import DType, dtype_of, parse_dtype
 from ....dialects.tir import CallIntrinOp, scope_of
 from ....expressions.axes import Range
+from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.buffers import ExternCall
 from ....expressions.errors import TeError
-from ....expressions.expr import Call, ExprLike, IntImm, PrimExpr, as_expr, cast
+from ....expressions.expr import Call, ExprLike, IntImm, PrimExpr, Var, as_expr, cast
 
 _HANDLE = DType("int", 64)
 PREFIX = "tir."
@@ -35,22 +37,25 @@ class IntrinsicName(str):
         return f"{PREFIX}{self.intrinsic}"
 
 
-class Buffer:
+class Buffer(DeclaredBuffer):
     """A buffer of a function. Two are equal if they refer to the same SSA value."""
 
-    __slots__ = ("dtype", "name", "shape", "value")
+    value: SSAValue
 
-    def __init__(self, value: SSAValue, name: str, shape: Sequence[PrimExpr]):
-        self.value = value
-        self.name = name
-        self.shape = tuple(shape)
-        assert isinstance(value.type, MemRefType)
-        self.dtype = dtype_of(value.type.element_type).name  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-
-    def scope(self) -> str:
-        """The memory scope of the buffer."""
-        assert isinstance(self.value.type, MemRefType)
-        return scope_of(self.value.type)  # pyright: ignore[reportUnknownArgumentType]
+    def __init__(
+        self,
+        value: SSAValue,
+        name: str,
+        shape: Sequence[PrimExpr],
+        strides: Sequence[PrimExpr] = (),
+        elem_offset: PrimExpr | None = None,
+    ):
+        type = value.type
+        assert isinstance(type, MemRefType)
+        kind = dtype_of(type.element_type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        start = IntImm("int32", 0) if elem_offset is None else elem_offset
+        super().__init__(name, tuple(shape), kind, tuple(strides), start, scope_of(type))  # pyright: ignore[reportUnknownArgumentType]
+        object.__setattr__(self, "value", value)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Buffer) and self.value is other.value
@@ -62,11 +67,26 @@ class Buffer:
         return f"Buffer({self.name})"
 
 
+class PointedBuffer(DeclaredBuffer):
+    """A buffer on the memory of a pointer, as `decl_buffer(..., data=pointer)` declares it."""
+
+    pointer: PointerVar
+
+    def __init__(self, buffer: DeclaredBuffer, pointer: PointerVar):
+        super().__init__(buffer.name, buffer.shape, buffer.data_type, buffer.strides, buffer.elem_offset, buffer.memory)
+        object.__setattr__(self, "pointer", pointer)
+
+    @property
+    def data(self) -> PointerVar:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The address of the memory."""
+        return self.pointer
+
+
 @dataclass(frozen=True)
 class BufferRegion:
     """A box of elements of a buffer: an interval for each dimension."""
 
-    buffer: Buffer
+    buffer: DeclaredBuffer
     region: tuple[Range, ...]
 
 
@@ -75,7 +95,7 @@ class BufferLoad(PrimExpr):
 
     __slots__ = ("buffer", "indices")
 
-    def __init__(self, buffer: Buffer, indices: Sequence[ExprLike]):
+    def __init__(self, buffer: DeclaredBuffer, indices: Sequence[ExprLike]):
         self.buffer = buffer
         self.indices = tuple(as_expr(index) for index in indices)
         if len(self.indices) != len(buffer.shape):
@@ -162,6 +182,42 @@ class OtherExpr(Call):
         return OtherExpr(self.operation, self.index, children)
 
 
+class PointerVar(Var):
+    """A variable for an address: a parameter of a function, or memory.
+
+    element: the data type of the elements there, None if unknown.  scope: of the memory.
+    """
+
+    __slots__ = ("element", "scope")
+
+    def __init__(self, name: str, element: str | None = None, scope: str = ""):
+        super().__init__(name, _HANDLE.name)
+        self.element, self.scope = element, scope
+
+    @property
+    def dtype(self) -> str:
+        return "handle"
+
+
+class ExternCallExpr(Call):
+    """A call of an external function, for its effect. call: the function and its arguments."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: ExternCall):
+        self.call = call
+        args = [arg for arg in call.args if isinstance(arg, PrimExpr)]
+        kind = "tvm_call_packed" if call.dtype is None else "call_extern"
+        self.op = IntrinsicName(call.name if call.is_intrinsic else kind)
+        self.args = tuple(args)
+        self.data_type = _HANDLE if call.dtype in (None, "", "handle") else parse_dtype(call.dtype)
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        changed = iter(children)
+        args = [next(changed) if isinstance(arg, PrimExpr) else arg for arg in self.call.args]
+        return ExternCallExpr(replace(self.call, args=tuple(args)))
+
+
 class BufferArg(PrimExpr):
     """A buffer or pointer as an operand of a call."""
 
@@ -201,5 +257,6 @@ class Shuffle(Load):
 
 
 __all__ = [
-    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "Let", "Load", "OtherExpr", "Ramp", "Shuffle",
+    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "ExternCallExpr", "Let", "Load", "OtherExpr",
+    "PointedBuffer", "PointerVar", "Ramp", "Shuffle",
 ]  # fmt: skip

@@ -6,8 +6,11 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.expr import PrimExpr, Var, as_expr
-from .stmt import SeqStmt, Stmt, seq
+from ....expressions.statements import BufferElement
+from .expr import BufferLoad, ExternCallExpr
+from .stmt import BufferStore, SeqStmt, Stmt, seq
 
 Node: TypeAlias = Stmt | PrimExpr
 
@@ -110,3 +113,25 @@ def _map_children(node: Node, transform: Callable[[Node], Node]) -> Node:
     for field, value in changed.items():
         setattr(result, field, value)
     return result
+
+
+def accessed_buffers(root: Stmt) -> tuple[set[DeclaredBuffer], set[DeclaredBuffer]]:
+    """The buffers read and the buffers written by statements. A call may read and write its buffers."""
+    read: set[DeclaredBuffer] = set()
+    written: set[DeclaredBuffer] = set()
+
+    def visit(node: Any) -> bool:
+        match node:
+            case BufferLoad() | BufferElement():
+                read.add(node.buffer)
+            case BufferStore():
+                written.add(node.buffer)
+            case ExternCallExpr():
+                read.update(node.call.buffers)
+                written.update(node.call.buffers)
+            case _:
+                pass
+        return True
+
+    pre_order_visit(root, visit)
+    return read, written

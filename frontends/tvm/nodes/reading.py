@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....analysis.regions.access_regions import buffer_shape
@@ -130,13 +130,13 @@ class NodeReader:
         match op:
             case AllocBufferOp():
                 buffer = self.buffer(op.buffer)
-                return nodes.Allocate(
+                return nodes.Allocate.of_op(
                     op, args, body, buffer, self.var(op.buffer), buffer.dtype, buffer.shape, buffer.scope()
                 )
             case AllocateOp():
                 extents = [self.number(extent, "int32") for extent in op.mixed_extents]
                 element, scope = dtype_of(op.pointer.type.element).name, op.pointer.type.scope.data
-                return nodes.Allocate(op, args, body, None, self.var(op.pointer), element, extents, scope)
+                return nodes.Allocate.of_op(op, args, body, None, self.var(op.pointer), element, extents, scope)
             case DeclBufferOp():
                 return nodes.DeclBuffer(op, args, body, self.buffer(op.buffer))
             case _:
@@ -160,16 +160,16 @@ class NodeReader:
                 return nodes.BlockRealize(op, args, variables, [self._block_node(op, variables[0], bodies[0])])
             case AttrOp():
                 node, value = (None if each is None else python_value(each) for each in (op.node_attr, op.value_attr))
-                return nodes.AttrStmt(op, args, variables, bodies, node, value)
+                return nodes.AttrStmt.of_op(op, args, variables, bodies, node, value)
             case LaunchThreadOp():
                 ((variable,),) = variables
                 extent = self.number(op.mixed_extent, variable.dtype)
                 axis = IterVar(Range(const(0, variable.dtype), extent), variable, "thread", op.thread.data)
-                return nodes.AttrStmt(op, args, variables, bodies, axis, extent)
+                return nodes.AttrStmt.of_op(op, args, variables, bodies, axis, extent)
             case AssertOp():
-                return nodes.AssertStmt(op, args, variables, bodies)
+                return nodes.AssertStmt.of_op(op, args)
             case WhileOp():
-                return nodes.While(op, args, variables, bodies)
+                return nodes.While.of_op(op, bodies)
             case _:
                 return nodes.OtherStmt(op, args, variables, bodies)
 
@@ -228,8 +228,16 @@ class NodeReader:
         if value not in self._buffers:
             shape = [self.number(extent, "int32") for extent in buffer_shape(value)]
             name = value.owner.buffer_name.data if isinstance(value.owner, BufferOp) else source_name(value)
-            self._buffers[value] = Buffer(value, name or "buffer", shape)
+            self._buffers[value] = Buffer(value, name or "buffer", shape, *self._layout(value))
         return self._buffers[value]
+
+    def _layout(self, value: SSAValue) -> tuple[list[PrimExpr], PrimExpr | None]:
+        """The strides of a buffer, none where it is row-major and compact, and its offset."""
+        op = value.owner
+        if not isinstance(op, BufferOp) or not isinstance(op.type.layout, StridedLayoutAttr):
+            return [], None
+        strides = [self.number(stride, "int32") for stride in op.mixed_strides or ()]
+        return strides, self.number(op.mixed_offset, "int32")
 
     def expr(self, value: SSAValue) -> PrimExpr:
         """The expression that computes a value."""

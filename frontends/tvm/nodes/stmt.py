@@ -10,13 +10,43 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Block as Block_
 
-from ....dialects.tir import AccessOp, AllocBufferOp, AssertOp, AttrOp, BlockOp, InitOp, MatchRegionOp
+from ....core.dtypes import mlir_type, parse_dtype
+from ....dialects.tir import (
+    AccessOp,
+    AllocateOp,
+    AllocBufferOp,
+    AssertOp,
+    AttrOp,
+    BlockOp,
+    HandleType,
+    InitOp,
+    LaunchThreadOp,
+    MatchRegionOp,
+    WhileOp,
+    YieldOp,
+)
+from ....dialects.tir.annotations import annotation_value
 from ....expressions.axes import IterVar
+from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.buffers import ExternCall
 from ....expressions.errors import TeError
-from ....expressions.expr import ExprLike, PrimExpr, StringImm, Var, as_condition, as_expr, cast, const
-from .expr import Buffer, BufferRegion
+from ....expressions.expr import (
+    ExprLike,
+    FloatImm,
+    IntImm,
+    PrimExpr,
+    StringImm,
+    Var,
+    as_condition,
+    as_expr,
+    cast,
+    const,
+)
+from ....expressions.statements import Statement, StatementConvertible
+from .expr import Buffer, BufferRegion, ExternCallExpr, PointerVar
 
 
 class ForKind(IntEnum):
@@ -29,7 +59,7 @@ class ForKind(IntEnum):
     THREAD_BINDING = 4
 
 
-class Stmt:
+class Stmt(StatementConvertible):
     """A statement. underneath: the op from which the node was read, None for a node created in Python."""
 
     __slots__ = ("underneath",)
@@ -45,6 +75,18 @@ class Stmt:
     def same_as(self, other: object) -> bool:
         """Whether both are the same node, or were read from the same op."""
         return self == other
+
+    def asstatements(self) -> Sequence[Statement]:
+        # lazy: conversions are written in terms of nodes
+        from .conversion import statements_of
+
+        return statements_of(self)
+
+    def __str__(self) -> str:
+        # lazy: conversions are written in terms of nodes
+        from .construction import script_of
+
+        return script_of(self)
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -104,13 +146,15 @@ class BufferStore(Stmt):
     __slots__ = ("buffer", "indices", "value")
     FIELDS = ("value", "indices")
 
-    def __init__(self, buffer: Buffer, value: ExprLike, indices: Sequence[ExprLike]):
+    def __init__(self, buffer: DeclaredBuffer, value: ExprLike, indices: Sequence[ExprLike], span: None = None):
         super().__init__()
         self.buffer = buffer
         self.indices = tuple(as_expr(index) for index in indices)
         if len(self.indices) != len(buffer.shape):
             raise TeError(f"{len(self.indices)} indices into buffer {buffer.name} of {len(buffer.shape)} dimensions")
-        self.value = as_expr(value)
+        self.value = as_expr(value, buffer.data_type)
+        if isinstance(self.value, IntImm | FloatImm) and self.value.data_type.scalar != buffer.data_type:
+            self.value = cast(buffer.dtype, self.value)
 
 
 class IfThenElse(Stmt):
@@ -119,7 +163,7 @@ class IfThenElse(Stmt):
     __slots__ = ("condition", "else_case", "then_case")
     FIELDS = ("condition", "then_case", "else_case")
 
-    def __init__(self, condition: ExprLike, then_case: Stmt, else_case: Stmt | None = None):
+    def __init__(self, condition: ExprLike, then_case: Stmt, else_case: Stmt | None = None, span: None = None):
         super().__init__()
         self.condition = as_condition(condition)
         self.then_case = then_case
@@ -132,7 +176,7 @@ class LetStmt(Stmt):
     __slots__ = ("body", "value", "var")
     FIELDS = ("value", "body")
 
-    def __init__(self, var: Var, value: ExprLike, body: Stmt):
+    def __init__(self, var: Var, value: ExprLike, body: Stmt, span: None = None):
         super().__init__()
         self.var = var
         self.value = cast(var.dtype, value)
@@ -145,7 +189,7 @@ class SeqStmt(Stmt):
     __slots__ = ("seq",)
     FIELDS = ("seq",)
 
-    def __init__(self, seq: Sequence[Stmt]):
+    def __init__(self, seq: Sequence[Stmt], span: None = None):
         super().__init__()
         self.seq = tuple(seq)
 
@@ -162,9 +206,9 @@ class Evaluate(Stmt):
     __slots__ = ("value",)
     FIELDS = ("value",)
 
-    def __init__(self, value: ExprLike):
+    def __init__(self, value: ExprLike | ExternCall, span: None = None):
         super().__init__()
-        self.value = as_expr(value)
+        self.value = ExternCallExpr(value) if isinstance(value, ExternCall) else as_expr(value)
 
 
 class Declaration(Stmt):
@@ -185,7 +229,7 @@ class Declaration(Stmt):
 
 
 class Allocate(Declaration):
-    """Memory, visible in `body`. Read from programs; `T.alloc_buffer` and `ir_builder` create it.
+    """Memory, visible in `body`.
 
     buffer: its buffer, None for a pointer.  buffer_var: the variable of its pointer.  dtype: of the elements.
     extents: of its dimensions.  scope: its memory.
@@ -193,23 +237,51 @@ class Allocate(Declaration):
 
     __slots__ = ("buffer", "buffer_var", "dtype", "extents", "scope")
 
+    buffer: Buffer | None
+
     def __init__(
         self,
-        op: Operation,
-        args: Sequence[PrimExpr],
+        buffer_var: Var,
+        dtype: str,
+        extents: Sequence[ExprLike],
+        condition: ExprLike,
         body: Stmt,
-        buffer: Buffer | None = None,
-        buffer_var: Var | None = None,
-        dtype: str = "",
-        extents: Sequence[PrimExpr] = (),
-        scope: str = "",
+        annotations: object = None,
+        span: None = None,
     ):
-        if buffer_var is None:
-            raise TeError(f"Allocate of {op!r}: expected memory of a program; T.alloc_buffer and ir_builder create it")
-        super().__init__(op, args, body)
+        """buffer_var: the variable of the pointer.  annotations: ignored."""
+        sizes = [as_expr(extent) for extent in extents]
+        holds = as_condition(condition)
+        scope = buffer_var.scope if isinstance(buffer_var, PointerVar) else ""
+        given = [] if isinstance(holds, IntImm) and holds.value else [holds]
+        numbers, values = placeholders([*sizes, *given])
+        type = HandleType(mlir_type(parse_dtype(dtype)), scope or "global")
+        op = AllocateOp(buffer_var.name, numbers[: len(sizes)], type, condition=values[-1] if given else None)
+        super().__init__(op, [each for each in (*sizes, *given) if not isinstance(each, IntImm)], body)
+        self._set(None, buffer_var, dtype, sizes, scope or "global")
+
+    def _set(self, buffer: Buffer | None, buffer_var: Var, dtype: str, extents: Sequence[PrimExpr], scope: str) -> None:
         self.buffer, self.buffer_var, self.dtype, self.extents, self.scope = (
             buffer, buffer_var, dtype, tuple(extents), scope,
         )  # fmt: skip
+
+    @classmethod
+    def of_op(
+        cls,
+        op: Operation,
+        args: Sequence[PrimExpr],
+        body: Stmt,
+        buffer: Buffer | None,
+        buffer_var: Var,
+        dtype: str,
+        extents: Sequence[PrimExpr],
+        scope: str,
+    ) -> Allocate:
+        """The node of an op."""
+        node = cls.__new__(cls)
+        Declaration.__init__(node, op, args, body)
+        node._set(buffer, buffer_var, dtype, extents, scope)
+        return node
 
     @property
     def condition(self) -> PrimExpr:
@@ -259,17 +331,52 @@ class AttrStmt(OtherStmt):
 
     __slots__ = ("_node", "_value")
 
-    def __init__(
-        self,
+    def __init__(self, node: Any, attr_key: str, value: Any, body: Stmt, span: None = None):
+        """node: an expression, an axis or text.  value: an expression or text. TeError for other values, and for a node
+        of `thread_extent` and `virtual_thread` that is no axis of threads."""
+        args: list[PrimExpr] = []
+        variables: list[Var] = []
+        op: Operation
+        if attr_key in THREAD_KEYS:
+            if not isinstance(node, IterVar) or not node.thread_tag:
+                raise TeError(f"AttrStmt {attr_key}: {node!r}, expected an axis of threads")
+            extent = cast(node.var.dtype, value)
+            ((number,), _) = placeholders([extent])
+            tag = "vthread" if attr_key == "virtual_thread" else node.thread_tag
+            op = LaunchThreadOp(node.var.name, tag, number, mlir_type(node.var.data_type))
+            variables = [node.var]
+            args = [] if isinstance(number, int) else [extent]
+        else:
+            parts: list[SSAValue | Attribute] = []
+            for each in (node, value):
+                each = each.var if isinstance(each, IterVar) else each
+                if isinstance(each, PrimExpr) and not isinstance(each, IntImm | FloatImm | StringImm):
+                    args.append(each)
+                    parts.append(placeholder_of(each))
+                else:
+                    parts.append(
+                        annotation_value(each.value if isinstance(each, IntImm | FloatImm | StringImm) else each)
+                    )
+            named, stated = parts
+            op = AttrOp(attr_key, named, stated)
+        super().__init__(op, args, (variables,), (body,))
+        self._node, self._value = node, as_expr(value) if isinstance(value, int) else value
+
+    @classmethod
+    def of_op(
+        cls,
         op: Operation,
         args: Sequence[PrimExpr],
         variables: Sequence[Sequence[Var]],
         bodies: Sequence[Stmt],
         node: object,
         value: object,
-    ):
-        super().__init__(op, args, variables, bodies)
-        self._node, self._value = node, value
+    ) -> AttrStmt:
+        """The node of an op."""
+        result = cls.__new__(cls)
+        OtherStmt.__init__(result, op, args, variables, bodies)
+        result._node, result._value = node, value
+        return result
 
     @property
     def attr_key(self) -> str:
@@ -293,10 +400,32 @@ class AttrStmt(OtherStmt):
         return self.bodies[0]
 
 
-class AssertStmt(OtherStmt):
-    """A check of a condition, with the message of its failure."""
+THREAD_KEYS = ("thread_extent", "virtual_thread")
+"""The attributes of axes of threads."""
 
-    __slots__ = ()
+
+class AssertStmt(OtherStmt):
+    """A check of a condition, with the message of its failure. The statements that follow are its `body`, if it was
+    built with one."""
+
+    __slots__ = ("body",)
+    FIELDS = ("args", "bodies", "body")
+
+    body: Stmt | None
+
+    def __init__(self, condition: ExprLike, message: Any, body: Stmt | None = None, span: None = None):
+        holds = as_condition(condition)
+        text = message.value if isinstance(message, StringImm) else str(message)
+        super().__init__(AssertOp(placeholder_of(holds), text), (holds,), (), ())
+        self.body = body
+
+    @classmethod
+    def of_op(cls, op: Operation, args: Sequence[PrimExpr]) -> AssertStmt:
+        """The node of an op."""
+        node = cls.__new__(cls)
+        OtherStmt.__init__(node, op, args, (), ())
+        node.body = None
+        return node
 
     @property
     def condition(self) -> PrimExpr:
@@ -314,6 +443,18 @@ class While(OtherStmt):
     """A loop while a condition holds."""
 
     __slots__ = ()
+
+    def __init__(self, condition: ExprLike, body: Stmt, span: None = None):
+        holds = as_condition(condition)
+        test = OtherStmt(YieldOp(placeholder_of(holds)), (holds,), (), ())
+        super().__init__(WhileOp(Region(Block_()), Region(Block_())), (), ((), ()), (test, body))
+
+    @classmethod
+    def of_op(cls, op: Operation, bodies: Sequence[Stmt]) -> While:
+        """The node of an op."""
+        node = cls.__new__(cls)
+        OtherStmt.__init__(node, op, (), ((), ()), bodies)
+        return node
 
     @property
     def condition(self) -> PrimExpr:
@@ -426,6 +567,18 @@ class Store(BufferRealize):
 
 class Prefetch(BufferRealize):
     """A hint of memory that is read later, as of `BufferRealize`."""
+
+
+def placeholder_of(expr: PrimExpr) -> SSAValue:
+    """A value of the type of an expression, which takes its place in the op of a new node."""
+    type = HandleType() if isinstance(expr, PointerVar) else mlir_type(expr.data_type)
+    return Block_(arg_types=[type]).args[0]
+
+
+def placeholders(exprs: Sequence[PrimExpr]) -> tuple[list[int | SSAValue], list[SSAValue]]:
+    """The numbers that expressions are, with values in place of those that are no numbers, and these values alone."""
+    mixed = [each.value if isinstance(each, IntImm) else placeholder_of(each) for each in exprs]
+    return mixed, [each for each in mixed if not isinstance(each, int)]
 
 
 def seq(*statements: Stmt) -> Stmt:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.dtypes import mlir_type
-from ....dialects.tir import EvaluateOp, ForOp, FuncOp, IfOp, TirBuilder
+from ....dialects.tir import (
+    DeclBufferOp,
+    EvaluateOp,
+    ForOp,
+    FuncOp,
+    HandleType,
+    IfOp,
+    ReturnOp,
+    TirBuilder,
+    memory_space,
+)
 from ....dialects.tir.tree import treeify
+from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.buffers import ExternCall
 from ....expressions.errors import TeError
-from ....expressions.expr import PrimExpr, Var
+from ....expressions.expr import Call, IntImm, PrimExpr, Var
+from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
+from ....expressions.write_statements import write_call
 from . import stmt as nodes
-from .expr import Broadcast, Buffer, BufferArg, BufferLoad, OtherExpr, Ramp
+from .expr import Broadcast, Buffer, BufferArg, BufferLoad, ExternCallExpr, OtherExpr, PointedBuffer, Ramp
+from .functor import accessed_buffers
 from .reading import NodeReader
 
 
@@ -33,20 +48,71 @@ def write_function(reader: NodeReader, body: nodes.Stmt) -> FuncOp:
             op.detach()
             op.erase(safe_erase=False)
     known: dict[PrimExpr, SSAValue] = {var: values[value] for value, var in reader.vars.items() if value in values}
-    _StatementWriter(values, known).write(TirBuilder(func.body.block, func.location), body)
-    treeify(func)
+    write_statements(func, values, known, {}, body)
     return func
 
 
-class _ExpressionWriter(ExpressionEmitter):
-    """Emits the expressions of one statement. values: the new value of each value of the original function."""
+def write_statements(
+    func: FuncOp,
+    values: dict[SSAValue, SSAValue],
+    known: dict[PrimExpr, SSAValue],
+    memory: dict[DeclaredBuffer, SSAValue],
+    body: nodes.Stmt,
+) -> None:
+    """Writes the statements of a node to the end of a function.
 
-    def __init__(self, builder: TirBuilder, known: Mapping[PrimExpr, SSAValue], values: Mapping[SSAValue, SSAValue]):
+    values: the new value of each value of another function from which nodes were read.  known: the values of variables.
+    memory: the values of buffers.
+    """
+    builder = TirBuilder(func.body.block, func.location)
+    writer = _StatementWriter(values, known, memory)
+    writer.declare_views(builder, body, list(known))
+    writer.write(builder, body)
+    treeify(func)
+
+
+class _ExpressionWriter(ExpressionEmitter):
+    """Emits the expressions of one statement. values: the new value of each value of the original function.  memory:
+    the values of buffers."""
+
+    def __init__(
+        self,
+        builder: TirBuilder,
+        known: Mapping[PrimExpr, SSAValue],
+        values: Mapping[SSAValue, SSAValue],
+        memory: Mapping[DeclaredBuffer, SSAValue],
+    ):
         super().__init__(builder, known, {})
         self.values = values
+        self.memory = memory
 
-    def buffer(self, buffer: Buffer) -> SSAValue:
-        return self.values.get(buffer.value, buffer.value)
+    def buffer(self, buffer: DeclaredBuffer) -> SSAValue:
+        """The value of a buffer. TeError for one that is neither a parameter, allocated, nor on known memory."""
+        if buffer in self.memory:
+            return self.memory[buffer]
+        if isinstance(buffer, Buffer):
+            return self.values.get(buffer.value, buffer.value)
+        if isinstance(buffer, PointedBuffer) and buffer.pointer in self.known:
+            return self.view(buffer)
+        raise TeError(f"buffer {buffer.name} is neither a parameter nor allocated around its use")
+
+    def view(self, buffer: PointedBuffer) -> SSAValue:
+        """Declares a buffer on the memory of its pointer."""
+        shape, strides = ([self.number(each) for each in part] for part in (buffer.shape, buffer.strides))
+        view = DeclBufferOp(
+            buffer.name,
+            self.known[buffer.pointer],
+            mlir_type(buffer.data_type),
+            shape,
+            strides=strides or None,
+            offset=self.number(buffer.elem_offset),
+            space=memory_space(buffer.memory),
+        )
+        return self.builder.insert(view).buffer
+
+    def call(self, call: ExternCall) -> None:
+        """Emits a call of an external function, for its effect."""
+        write_call(self, {buffer: self.buffer(buffer) for buffer in call.buffers}, call)
 
     def _emit(self, expr: PrimExpr) -> SSAValue:
         match expr:
@@ -56,6 +122,10 @@ class _ExpressionWriter(ExpressionEmitter):
                 return self.builder.ramp(self.known[expr.base], self.known[expr.stride], expr.lanes)
             case Broadcast():
                 return self.builder.broadcast(self.known[expr.value], expr.lanes)
+            case BufferElement():
+                *outer, last = (self.known[index] for index in expr.indices)
+                place = last if expr.lanes == 1 else self.builder.ramp(last, 1, expr.lanes)
+                return self.builder.load(self.buffer(expr.buffer), [*outer, place])
             case BufferArg():
                 return self.values.get(expr.value, expr.value)
             case OtherExpr():
@@ -74,12 +144,27 @@ class _ExpressionWriter(ExpressionEmitter):
 
 
 class _StatementWriter:
-    def __init__(self, values: dict[SSAValue, SSAValue], known: dict[PrimExpr, SSAValue]):
+    def __init__(
+        self,
+        values: dict[SSAValue, SSAValue],
+        known: dict[PrimExpr, SSAValue],
+        memory: dict[DeclaredBuffer, SSAValue],
+    ):
         self.values = values
         self.known = known
+        self.memory = memory
 
     def _expressions(self, builder: TirBuilder) -> _ExpressionWriter:
-        return _ExpressionWriter(builder, self.known, self.values)
+        return _ExpressionWriter(builder, self.known, self.values, self.memory)
+
+    def declare_views(self, builder: TirBuilder, body: nodes.Stmt, pointers: Sequence[PrimExpr]) -> None:
+        """Declares the buffers of static shape on the memory of some pointers that statements use."""
+        read, written = accessed_buffers(body)
+        for buffer in sorted(read | written, key=lambda each: each.name):
+            sizes = (*buffer.shape, *buffer.strides, buffer.elem_offset)
+            if isinstance(buffer, PointedBuffer) and buffer.pointer in pointers and buffer not in self.memory:
+                if all(isinstance(size, IntImm) for size in sizes):
+                    self.memory[buffer] = self._expressions(builder).view(buffer)
 
     def _bounds(self, builder: TirBuilder, loop: nodes.For) -> list[int | SSAValue]:
         writer = self._expressions(builder)
@@ -106,12 +191,22 @@ class _StatementWriter:
             case nodes.LetStmt():
                 self.known[node.var] = builder.let(node.var.name, writer.write(node.value))
                 self.write(builder, node.body)
+            case nodes.Evaluate(value=ExternCallExpr() as called):
+                writer.call(called.call)
+            case nodes.Evaluate(value=Call(op="ret") as called):
+                builder.insert(ReturnOp(writer.write(called.args[0])))
             case nodes.Evaluate():
                 builder.insert(EvaluateOp(writer.write(node.value)))
             case nodes.Declaration():
                 copy = writer.copy(node.op, node.args)
                 self.values |= zip(node.op.results, copy.results, strict=True)
+                if isinstance(node, nodes.Allocate) and isinstance(copy.results[0].type, HandleType):
+                    self.known[node.buffer_var] = copy.results[0]
+                    self.declare_views(builder, node.body, [node.buffer_var])
                 self.write(builder, node.body)
+            case nodes.AssertStmt(body=nodes.Stmt() as body):
+                self._other(builder, writer.copy(node.op, node.args), node)
+                self.write(builder, body)
             case nodes.Block():
                 self.write(builder, node.contents)
             case nodes.BlockRealize() if isinstance(node.op, FuncOp):

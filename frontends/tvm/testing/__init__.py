@@ -16,6 +16,9 @@ import numpy as np
 from ..absent import report_absent
 from ..nd import Device, cuda, device
 from ..target.target import Target
+from .checks import assert_prim_expr_equal as assert_prim_expr_equal
+from .checks import check_bool_expr_is_true as check_bool_expr_is_true
+from .checks import check_numerical_grads as check_numerical_grads
 
 __getattr__ = report_absent("tvm.testing")
 
@@ -96,7 +99,7 @@ requires_x86_amx = requires_sapphirerapids = _mark(
 )
 requires_tensorcore = _mark(lambda: False, "no code is generated for matrix units")
 requires_arm_fp16 = requires_aarch64_sme = requires_aarch64_sve = requires_arm_dot
-uses_gpu = _mark(lambda: True, "")
+uses_gpu = skip_if_wheel_test = _mark(lambda: True, "")
 
 
 def requires_package(*packages: str) -> Callable[[Any], Any]:

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from ....core.errors import ScheduleError
 from ....dialects.tir import FuncOp
 from ....expressions.axes import IterVar
+from ....expressions.buffers import Buffer
 from ....expressions.expr import (
     EQ,
     GE,
@@ -37,10 +38,9 @@ from ....expressions.expr import (
     SizeVar,
     StringImm,
     Sub,
-    Var,
     const,
 )
-from ....expressions.extern import call_extern, call_packed, decl_buffer
+from ....expressions.extern import call_extern, call_packed
 from ....expressions.functions import (
     all,
     any,
@@ -60,7 +60,8 @@ from ..driver import build
 from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
-from ..nodes.expr import Broadcast, Buffer, BufferLoad, BufferRegion, Let, Load, Ramp, Shuffle
+from ..nodes.declarations import Var, decl_buffer, ret
+from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, Let, Load, Ramp, Shuffle
 from ..nodes.stmt import (
     Allocate,
     AssertStmt,
@@ -84,6 +85,7 @@ from ..nodes.stmt import (
     While,
 )
 from . import analysis, functions, ir_builder, stmt_functor, testing, transform
+from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .functions import *  # noqa: F403
 from .index_map import IndexMap
 from .srefs import StmtSRef, node_of
@@ -209,6 +211,7 @@ __all__ = [
     "Any",
     "AssertStmt",
     "AttrStmt",
+    "BijectiveLayout",
     "Block",
     "BlockRV",
     "BlockRealize",
@@ -238,6 +241,7 @@ __all__ = [
     "InstructionKind",
     "IntImm",
     "IterVar",
+    "Layout",
     "Let",
     "LetStmt",
     "Load",
@@ -277,6 +281,7 @@ __all__ = [
     "all",
     "analysis",
     "any",
+    "bijective_layout",
     "build",
     "call_extern",
     "call_packed",
@@ -284,9 +289,11 @@ __all__ = [
     "decl_buffer",
     "if_then_else",
     "ir_builder",
+    "layout",
     "max_value",
     "min_value",
     "reinterpret",
+    "ret",
     "stmt_functor",
     "testing",
     "transform",

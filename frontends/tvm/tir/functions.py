@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....expressions import functions
+from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
 from ....expressions.expr import Call, FloatImm, PrimExpr, as_dtype, as_expr, binary_expr, cast
 from ....expressions.extern import call_builtin
@@ -63,8 +64,10 @@ from ....expressions.functions import (
     truncdiv,
     truncmod,
 )
+from ....expressions.statements import BufferElement
 from ....expressions.tensor import comm_reducer
 from ..intrinsics import call_user_intrinsic
+from ..nodes.expr import BufferLoad
 
 
 def _binary(name: str, meaning: str) -> Callable[..., Any]:
@@ -161,11 +164,26 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> An
 
 call_pure_intrin = call_intrin
 
+
+def vscale() -> PrimExpr:
+    """The factor of the number of lanes of scalable vectors, as an expression. No program here has such vectors: a
+    function that computes it is an error when it is built."""
+    return Call("int32", "vscale", ())
+
+
+def address_of(buffer_load: Any, span: None = None) -> BufferPointer:
+    """The address of an element of a buffer, for `call_extern`. TeError for another expression."""
+    if not isinstance(buffer_load, BufferLoad | BufferElement):
+        raise TeError(f"address_of {buffer_load!r}, expected an element of a buffer")
+    return BufferPointer(buffer_load.buffer, tuple(buffer_load.indices))
+
+
 __all__ = [
     "abs",
     "acos",
     "acosh",
     "add",
+    "address_of",
     "asin",
     "asinh",
     "atan",
@@ -233,4 +251,5 @@ __all__ = [
     "trunc",
     "truncdiv",
     "truncmod",
+    "vscale",
 ]

@@ -13,8 +13,22 @@ from ....expressions.buffers import Buffer
 from ....expressions.errors import TeError
 from ....expressions.expr import FloatImm, IntImm, PrimExpr, Var, as_condition, as_expr, cast, promote_operands
 from ....expressions.functions import floordiv, floormod
-from ....expressions.statements import STATEMENTS, Allocation, Branch, BufferElement, Let, Loop, Statement, Store, While
+from ....expressions.statements import (
+    STATEMENTS,
+    Allocation,
+    Branch,
+    BufferElement,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    While,
+    flatten_statements,
+)
 from ....expressions.tensor import shape_as_extents
+from ..nodes.conversion import nodes_of
+from ..nodes.expr import PointedBuffer, PointerVar
+from ..nodes.stmt import Stmt
 from .functions import likely
 
 _KINDS = {
@@ -95,13 +109,17 @@ class IRBuilder:
 
     def emit(self, stmt: Any) -> None:
         """Adds a statement, or several. TeError for other values."""
-        for each in stmt if isinstance(stmt, list | tuple) else [stmt]:  # pyright: ignore[reportUnknownVariableType]
+        for each in flatten_statements(stmt):
             if not isinstance(each, STATEMENTS):
                 raise TeError(f"emit of {each!r}, expected a statement")
             self._levels[-1].add(each)
 
-    def get(self) -> list[Statement]:
-        """The statements, in order. TeError within a scope."""
+    def get(self) -> Stmt:
+        """The statements, in order, as a node. TeError within a scope."""
+        return nodes_of(self.statements())
+
+    def statements(self) -> list[Statement]:
+        """The statements, in order, as those of `te.extern`. TeError within a scope."""
         if len(self._levels) != 1:
             raise TeError("get within a scope, expected all scopes to be left")
         return self._levels[0].close()
@@ -176,6 +194,17 @@ class IRBuilder:
         buffer = Buffer(name, extents, parse_dtype(dtype), memory=scope or "global")
         self.emit(Allocation(buffer))
         return BufferVar(self, buffer)
+
+    def pointer(self, content_type: str, name: str = "ptr", scope: str = "") -> BufferVar:
+        """The elements at an address, which is a parameter of the function, `asobject().data`. content_type: their data
+        type.  scope: of the memory."""
+        variable = PointerVar(name, content_type, scope)
+        return BufferVar(
+            self,
+            PointedBuffer(
+                Buffer(name, (as_expr(1),), parse_dtype(content_type), (), as_expr(0), scope or "global"), variable
+            ),
+        )
 
     def buffer_ptr(self, buf: Buffer, shape: Sequence[Any] | None = None) -> BufferVar:
         """The elements of a buffer of `te.extern`. shape: the extents by which several indices denote a position in

@@ -298,9 +298,10 @@ def test_an_analyzer_knows_ranges_and_conditions() -> None:
         analyzer.bind(x, tvm.ir.Range(0, 4))
 
 
-def test_overflow_is_not_assumed_away() -> None:
-    y = te.var("y")
-    assert not tvm.arith.Analyzer().can_prove(y + 1 > y)
+def test_overflow_of_64_bits_is_not_assumed_away() -> None:
+    y, wide = te.var("y"), te.var("wide", "int64")
+    assert tvm.arith.Analyzer().can_prove(y + 1 > y)
+    assert not tvm.arith.Analyzer().can_prove(wide + 1 > wide)
 
 
 def test_facts_about_functions() -> None:

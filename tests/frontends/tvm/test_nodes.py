@@ -284,9 +284,7 @@ def main(A: T.Buffer((16,), "float32"), n: T.int32):
     assert isinstance(loop.body, tir.BufferStore)
 
 
-@pytest.mark.parametrize(
-    "kind", [tir.BufferRealize, tir.ProducerStore, tir.Store, tvm.stmt.Free, tir.Load, tir.Allocate]
-)
+@pytest.mark.parametrize("kind", [tir.BufferRealize, tir.ProducerStore, tir.Store, tvm.stmt.Free, tir.Load])
 def test_statements_that_no_program_has_are_refused(kind: Any) -> None:
     with pytest.raises(TeError, match="expected"):
         kind(None, [], None)

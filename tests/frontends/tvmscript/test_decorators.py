@@ -7,8 +7,9 @@
 import numpy as np
 import pytest
 
+import stepwell
 from stepwell import Module
-from stepwell.core.errors import ParseError
+from stepwell.core.errors import ParseError, UnsupportedError
 from stepwell.frontends import te
 from stepwell.frontends.tvmscript.decorators import I, T
 
@@ -33,6 +34,19 @@ def test_a_function_is_a_module_of_one_function() -> None:
 
     assert list(main) == ["main"]
     assert "B[i] = A[i] + T.float32(1.0)" in body(main)
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_unchecked_functions_may_have_variables_without_a_value(target: str) -> None:
+    @T.prim_func(check_well_formed=False)
+    def main(A: T.Buffer((8,), "int32")):
+        x = T.int32()
+        for i in range(8):
+            A[i] = x
+
+    assert "A[i] = x" in body(main)
+    with pytest.raises(UnsupportedError, match="symbol x is not the extent"):
+        stepwell.build(main, target=target)
 
 
 def test_classes_of_one_name_are_modules_of_their_own() -> None:

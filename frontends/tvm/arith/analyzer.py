@@ -1,33 +1,33 @@
-"""Facts about integer expressions: `tvm.arith`, over the passes and the analysis of programs."""
+"""Facts about integer expressions: `tvm.arith.Analyzer`, over the passes and the analysis of programs."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import gcd
+from enum import IntEnum
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
-from ...analysis.index import Analyzer as IndexAnalyzer
-from ...core.dtypes import int_range, mlir_type
-from ...core.walking import find_ops
-from ...dialects.tir import ForOp, FuncOp, IfOp, StoreOp, TirBuilder, buffer_type
-from ...expressions import axes
-from ...expressions.errors import TeError
-from ...expressions.expr import IntImm, PrimExpr, Var, as_condition, as_expr, cast
-from ...expressions.rewrite import Substitution
-from ...expressions.write_expressions import ExpressionEmitter
-from ...module import Module
-from ...transforms.pipelines import run_pipeline
-from ...transforms.tir.simplify import TirSimplifyPass
-from .absent import report_absent
-from .nodes.functor import post_order_visit
-from .nodes.reading import NodeReader
-
-__getattr__ = report_absent("tvm.arith")
+from ....analysis.index import Analyzer as IndexAnalyzer
+from ....core.dtypes import int_range, mlir_type
+from ....core.walking import find_ops
+from ....dialects.tir import ForOp, FuncOp, IfOp, StoreOp, TirBuilder, buffer_type
+from ....expressions import axes
+from ....expressions.errors import TeError
+from ....expressions.expr import IntImm, PrimExpr, Var, as_condition, as_expr, cast
+from ....expressions.rewrite import Substitution
+from ....expressions.write_expressions import ExpressionEmitter
+from ....module import Module
+from ....transforms.pipelines import run_pipeline
+from ....transforms.tir.simplify import TirSimplifyPass
+from ..nodes.functor import post_order_visit
+from ..nodes.reading import NodeReader
+from .int_set import IntervalSet, IntSet, interval_of
+from .modular import modular_set
+from .widening import Widening
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,13 @@ class ConstIntBound:
     NEG_INF = -(2**63) + 1
 
 
+class ProofStrength(IntEnum):
+    """How long `can_prove` searches in TVM."""
+
+    DEFAULT = 0
+    SYMBOLIC_BOUND = 1
+
+
 @dataclass(frozen=True)
 class ModularSet:
     """The values `coeff * n + base` of an integer expression, for integers n."""
@@ -52,8 +59,9 @@ class ModularSet:
 class Analyzer:
     """An analyzer of integer expressions: ranges of variables and conditions that hold, and what follows from them.
 
-    Expressions wrap as programs do (docs/semantics.md): no result assumes that arithmetic does not overflow, except
-    that a variable without a range is any number of its type. TeError for a variable that is bound twice.
+    Arithmetic of int32 and narrower types does not overflow, as TVM assumes: `simplify` and `modular_set` compute in
+    int64. That of int64 wraps as programs do (docs/semantics.md). A variable without a range is any number of its type.
+    TeError for a variable that is bound twice.
     """
 
     def __init__(self) -> None:
@@ -88,9 +96,25 @@ class Analyzer:
 
     def simplify(self, expr: Any, steps: int = 2) -> PrimExpr:
         """An equal expression that `tir-simplify` makes of an expression. steps: ignored."""
-        value = as_expr(expr)
-        program = _Program(self, value)
-        return program.simplified()
+        value = self._binding(as_expr(expr))
+        if value.data_type.lanes > 1:
+            return value
+        if value.data_type.kind != "int" and not value.data_type.is_bool:
+            return _Program(self, value).simplified()
+        widening, wide, widened = self._widened(value)
+        found = widening.narrowed(_Program(wide, widened).simplified(), value)
+        return value if found is None else found
+
+    def _widened(self, value: PrimExpr) -> tuple[Widening, Analyzer, PrimExpr]:
+        """An expression in int64, and an analyzer with what is known about it."""
+        widening = Widening(self._ranges)
+        wide = Analyzer()
+        wide._ranges = {widening.variable(var): widening.range(interval) for var, interval in self._ranges.items()}
+        wide._conditions = [widening.expr(condition) for condition in self.conditions]
+        widened = widening.expr(value)
+        for variable, interval in widening.ranges_of_leaves():
+            wide._ranges.setdefault(variable, interval)
+        return widening, wide, widened
 
     rewrite_simplify = canonical_simplify = simplify
 
@@ -121,12 +145,16 @@ class Analyzer:
 
     def modular_set(self, expr: Any) -> ModularSet:
         """The coefficient and the base of the values of an integer expression: `4 * x + 1` has 4 and 1."""
-        stored = _Program(self, as_expr(expr)).stored
+        value = self._binding(as_expr(expr))
+        _, wide, widened = self._widened(value)
+        program = _Program(wide, widened)
         analyzer = IndexAnalyzer()
-        lin = analyzer.lin(stored)  # congruent modulo 2 ** bits
-        modulus = 0 if analyzer.fits(lin, stored.type) else 2 ** as_expr(expr).data_type.bits
-        coeff = gcd(modulus, *lin.terms.values()) if lin.terms else modulus
-        return ModularSet(coeff, lin.const % coeff if coeff else lin.const)
+        with analyzer.inside(program.store):
+            return ModularSet(*modular_set(analyzer, analyzer.lin(program.stored)))
+
+    def int_set(self, expr: Any, dom_map: Mapping[Var, IntSet] | None = None) -> IntervalSet:
+        """The interval that an expression takes where variables take all numbers of their sets."""
+        return interval_of(self._binding(as_expr(expr)), dict(dom_map or {}), self._ranges)
 
     def _binding(self, expr: PrimExpr) -> PrimExpr:
         """The expression with variables replaced by the expressions that they stand for."""

@@ -1,0 +1,191 @@
+"""Functions built of parameters and a node: `PrimFunc(params, body)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, SSAValue
+
+from ....core.dtypes import mlir_type
+from ....core.walking import find_ops
+from ....dialects.text.functions import print_function
+from ....dialects.tir import (
+    FuncOp,
+    HandleType,
+    MatchBufferOp,
+    ReturnOp,
+    SymbolOp,
+    TirBuilder,
+    buffer_type,
+    memory_space,
+    row_major_strides,
+)
+from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.buffers import BufferPointer
+from ....expressions.errors import TeError
+from ....expressions.expr import IntImm, PrimExpr, Var
+from ....expressions.statements import BufferElement
+from ....expressions.write_expressions import ExpressionEmitter
+from . import stmt as nodes
+from .expr import BufferLoad, ExternCallExpr, PointedBuffer, PointerVar
+from .functor import pre_order_visit
+from .writing import write_statements
+
+Parameter: TypeAlias = DeclaredBuffer | Var | BufferPointer
+
+
+def construct_function(
+    params: Sequence[Parameter],
+    body: nodes.Stmt,
+    buffers: Mapping[Any, DeclaredBuffer],
+    attrs: Mapping[str, Any],
+) -> FuncOp:
+    """A function of parameters with a body.
+
+    params: buffers, addresses of buffers, and variables.  buffers: those of parameters that are variables.  attrs: the
+    attributes. TeError for another parameter, and for a variable or buffer of the body that nothing declares.
+    """
+    declared = [_buffer_of(param, buffers) for param in params]
+    symbol = attrs.get("global_symbol", "main")
+    types = [_type_of(param, buffer) for param, buffer in zip(params, declared, strict=True)]
+    names = [_name_of(*each) for each in zip(params, declared, types, strict=True)]
+    attributes = {annotation_key(key): annotation_value(value) for key, value in attrs.items()}
+    func = FuncOp(str(symbol), list(zip(names, types, strict=True)), attrs=attributes)
+    builder = TirBuilder(func.body.block)
+    emitter = ExpressionEmitter(builder, {}, {})
+    memory: dict[DeclaredBuffer, SSAValue] = {}
+    arguments = list(zip(params, declared, func.body.block.args, strict=True))
+    for param, buffer, argument in arguments:
+        if isinstance(param, Var) and buffer is None:
+            emitter.known[param] = argument
+    for buffer in filter(None, declared):
+        for var in _variables((*buffer.shape, *buffer.strides, buffer.elem_offset)):
+            if var not in emitter.known:
+                emitter.known[var] = builder.insert(SymbolOp(var.name, mlir_type(var.data_type))).result
+    for _, buffer, argument in arguments:
+        if buffer is not None:
+            memory[buffer] = _view(emitter, buffer, argument) if isinstance(argument.type, HandleType) else argument
+    write_statements(func, {}, emitter.known, memory, body)
+    results = [op.value.type for op in find_ops(func, ReturnOp) if op.value is not None]
+    if results:
+        func.result_type = results[0]
+    ModuleOp([func]).verify()
+    func.detach()
+    return func
+
+
+def _buffer_of(param: Any, buffers: Mapping[Any, DeclaredBuffer]) -> DeclaredBuffer | None:
+    """The buffer of a parameter, None for a number or an address."""
+    match param:
+        case DeclaredBuffer():
+            return param
+        case BufferPointer():
+            return param.buffer
+        case Var():
+            return buffers.get(param)
+        case _:
+            raise TeError(f"parameter {param!r}, expected a buffer or a variable")
+
+
+def _type_of(param: Parameter, buffer: DeclaredBuffer | None) -> Attribute:
+    if buffer is None:
+        assert isinstance(param, Var)
+        if not isinstance(param, PointerVar):
+            return mlir_type(param.data_type)
+        return HandleType(None if param.element is None else mlir_type(param.element), param.scope or "global")
+    static = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
+    starts = isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
+    if len(static) == len(buffer.shape) and not buffer.strides and starts:
+        return buffer_type(mlir_type(buffer.data_type), static, space=memory_space(buffer.memory))
+    return HandleType()
+
+
+def _name_of(param: Parameter, buffer: DeclaredBuffer | None, type: Attribute) -> str:
+    """The name of a parameter: of its buffer where it is that, else its own."""
+    if buffer is None or (isinstance(param, Var) and isinstance(type, HandleType)):
+        assert isinstance(param, Var)
+        return param.name
+    return f"var_{buffer.name}" if isinstance(type, HandleType) else buffer.name
+
+
+def _view(emitter: ExpressionEmitter, buffer: DeclaredBuffer, pointer: SSAValue) -> SSAValue:
+    """The buffer of a parameter."""
+    shape = [emitter.number(extent) for extent in buffer.shape]
+    strides = [emitter.number(stride) for stride in buffer.strides]
+    offset = emitter.number(buffer.elem_offset)
+    if offset != 0 and not strides:
+        strides = list(row_major_strides(shape))
+    space, kind = memory_space(buffer.memory), mlir_type(buffer.data_type)
+    view = MatchBufferOp(buffer.name, pointer, kind, shape, strides=strides or None, offset=offset, space=space)
+    return emitter.builder.insert(view).buffer
+
+
+def _variables(exprs: Iterable[PrimExpr]) -> Iterator[Var]:
+    for expr in exprs:
+        if isinstance(expr, Var):
+            yield expr
+        yield from _variables(expr.children)
+
+
+# Text
+
+
+def script_of(node: nodes.Stmt) -> str:
+    """The text of a statement as TVMScript. The variables and buffers that it does not declare have no declaration in
+    the text; the name of its class where it has parts of another function."""
+    variables, buffers = free_parts(node)
+    try:
+        func = construct_function([*buffers, *variables], node, {}, {})
+    except TeError:
+        return repr(node)
+    lines = print_function(func).splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("def "))
+    inside = [line[4:] for line in lines[first + 1 :]]
+    return "\n".join(line for line in inside if not _DECLARATION.fullmatch(line))
+
+
+_DECLARATION = re.compile(r"\w+ = T\.(match_buffer\(.*|u?int\d+\(\))")
+"""The line of a buffer of a parameter, or of a symbolic size."""
+
+
+def free_parts(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
+    """The variables and the buffers that a statement uses and does not declare, without the sizes of these buffers."""
+    used: dict[Any, None] = {}
+    declared: set[Any] = set()
+
+    def visit(node: Any) -> bool:
+        match node:
+            case Var():
+                used[node] = None
+            case BufferLoad() | BufferElement() | nodes.BufferStore():
+                used[node.buffer] = None
+            case nodes.For():
+                declared.add(node.loop_var)
+            case nodes.LetStmt():
+                declared.add(node.var)
+            case nodes.Allocate():
+                declared.update((node.buffer, node.buffer_var))
+            case nodes.OtherStmt():
+                declared.update(var for group in node.variables for var in group)
+            case ExternCallExpr():
+                used.update(dict.fromkeys(node.call.buffers))
+            case _:
+                pass
+        return True
+
+    pre_order_visit(root, visit)
+    for each in list(used):
+        if isinstance(each, PointedBuffer):
+            used[each.pointer] = None
+            del used[each]
+    free = [each for each in used if each not in declared]
+    buffers = [each for each in free if isinstance(each, DeclaredBuffer)]
+    sizes = set(_variables(size for buffer in buffers for size in buffer.shape))
+    return [each for each in free if isinstance(each, Var) and each not in sizes], buffers
+
+
+__all__ = ["Parameter", "construct_function", "free_parts", "script_of"]

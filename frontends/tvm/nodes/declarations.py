@@ -1,0 +1,100 @@
+"""Variables, types of pointers, and buffers, as programs declare them: `tir.Var`, `tir.decl_buffer`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ....expressions import extern
+from ....expressions import tensor as tensors
+from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.buffers import BufferPointer
+from ....expressions.errors import TeError
+from ....expressions.expr import Call, ExprLike, PrimExpr, as_expr
+from ....expressions.expr import Var as NumberVar
+from .expr import PointedBuffer, PointerVar
+
+
+@dataclass(frozen=True)
+class PrimType:
+    """The type of numbers. dtype: their data type."""
+
+    dtype: str
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """The type of addresses. element_type: of the elements there.  storage_scope: of the memory."""
+
+    element_type: PrimType
+    storage_scope: str = ""
+
+
+class _Variables(type):
+    """The class of a class to which all variables belong."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, NumberVar)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, NumberVar)
+
+
+class Var(metaclass=_Variables):
+    """A variable: a number, or an address (`handle`, `PointerType`)."""
+
+    def __new__(cls, name: str = "tindex", dtype: Any = "int32", span: None = None) -> Any:  # noqa: ARG004
+        """name: for texts.  dtype: a data type, `handle`, `PointerType` or `PrimType`.  span: ignored."""
+        if isinstance(dtype, PointerType):
+            return PointerVar(name, dtype.element_type.dtype, dtype.storage_scope)
+        if isinstance(dtype, PrimType):
+            dtype = dtype.dtype
+        return PointerVar(name) if dtype == "handle" else NumberVar(name, dtype)
+
+
+def var(name: str = "tindex", dtype: Any = "int32", span: None = None) -> Any:
+    """A variable, as of `tir.Var`."""
+    return Var(name, dtype) if dtype == "handle" or isinstance(dtype, PointerType) else tensors.var(name, dtype)
+
+
+def decl_buffer(
+    shape: Any,
+    dtype: Any = "float32",
+    name: str = "buffer",
+    data: Any = None,
+    strides: Sequence[Any] | None = None,
+    elem_offset: Any = None,
+    scope: str = "",
+    data_alignment: int = -1,
+    offset_factor: int = 0,
+    buffer_type: str = "",
+    axis_separators: Sequence[int] | None = None,
+    span: None = None,
+) -> DeclaredBuffer:
+    """A buffer, as of `te.decl_buffer`.
+
+    data: a variable for the address of its memory, by default memory of its own.  buffer_type, axis_separators: ignored
+    where they are empty. TeError for other values.
+    """
+    if axis_separators or buffer_type not in ("", "default", "auto_broadcast"):
+        raise TeError(f"decl_buffer {name}: axis_separators and buffer_type, expected none")
+    if isinstance(data, PointerVar) and not scope:
+        scope = data.scope
+    buffer = extern.decl_buffer(shape, dtype, name, None, strides, elem_offset, scope, data_alignment, offset_factor)
+    if isinstance(data, BufferPointer) and data.is_base:
+        raise TeError(f"decl_buffer {name}: data of buffer {data.buffer.name}, expected a variable of type handle")
+    if data is None:
+        return buffer
+    if not isinstance(data, PointerVar):
+        raise TeError(f"decl_buffer {name}: data {data!r}, expected a variable of type handle")
+    return PointedBuffer(buffer, data)
+
+
+def ret(val: ExprLike, span: None = None) -> PrimExpr:
+    """The return of a value from the function, for `tir.Evaluate`."""
+    value = as_expr(val)
+    return Call(value.dtype, "ret", (value,))
+
+
+__all__ = ["PointerType", "PrimType", "Var", "decl_buffer", "ret", "var"]
