@@ -72,6 +72,8 @@ class Widening(ExpressionRewriter):
                 return self._leaf(expr)
             case Call(op="likely"):
                 return children[0]
+            case Call(op="and" | "or" | "xor") if is_integer or kind.is_bool:
+                return Call(WIDE if is_integer else expr.dtype, expr.op, children)
             case BinaryOp() | Select() if is_integer or kind.is_bool:
                 return expr.with_children(children)
             case IfThenElse() if is_integer or kind.is_bool:

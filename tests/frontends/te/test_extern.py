@@ -317,7 +317,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         'call_extern f: buffer A, expected its address, A.access_ptr("r")',
     ),
     "an address for its buffer": (
-        lambda: te.extern((8,), [A], lambda ins, outs: te.call_packed("f", ins[0].data)),
+        lambda: te.extern((8,), [A], lambda ins, outs: te.call_packed("f", ins[0].address_of(0))),
         "call_packed f: an address in A, expected the buffer",
     ),
     "an address in a buffer of another call": (

@@ -30,6 +30,8 @@ def test_arithmetic_of_32_bits_does_not_overflow() -> None:
         (floordiv(x, 6) * 6 + floormod(floordiv(x, 3), 2) * 3 + floormod(x, 3), x),
         (x * 4 < x * 4 + 1, True),
         (te.max(x + 1, x), x + 1),
+        ((x * 0 != 0) | (x < x), False),
+        ((x * 0) | 5, 5),
     ):
         assert tvm.ir.structural_equal(arith.Analyzer().simplify(expr), tvm.runtime.convert(expected)), expr
 
