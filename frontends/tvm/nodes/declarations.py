@@ -77,8 +77,10 @@ def decl_buffer(
     data: a variable for the address of its memory, by default memory of its own.  buffer_type, axis_separators: ignored
     where they are empty. TeError for other values.
     """
-    if axis_separators or buffer_type not in ("", "default", "auto_broadcast"):
-        raise TeError(f"decl_buffer {name}: axis_separators and buffer_type, expected none")
+    if axis_separators or buffer_type not in ("", "default"):
+        raise TeError(
+            f"decl_buffer {name}: buffer_type {buffer_type!r}, axis_separators {axis_separators}, expected none"
+        )
     if isinstance(data, PointerVar) and not scope:
         scope = data.scope
     buffer = extern.decl_buffer(shape, dtype, name, None, strides, elem_offset, scope, data_alignment, offset_factor)

@@ -163,6 +163,7 @@ def test_errors() -> None:
         (lambda: tir.PrimFunc([A], tir.BufferStore(A, 0, [i])), "variable i is declared by no loop"),
         (lambda: tir.PrimFunc(cast(Any, [3]), tir.Evaluate(0)), "parameter 3, expected a buffer or a variable"),
         (lambda: tir.AttrStmt(i, "thread_extent", 4, tir.Evaluate(0)), "expected an axis of threads"),
+        (lambda: tir.decl_buffer((4,), buffer_type="auto_broadcast"), "buffer_type 'auto_broadcast'"),
         (lambda: tir.decl_buffer((4,), data=i), "expected a variable of type handle"),
     ):
         with pytest.raises(TeError, match=message):
