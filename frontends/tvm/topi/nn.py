@@ -449,8 +449,9 @@ def deformable_conv2d_nhwc(
 ) -> Tensor:  # fmt: skip
     """The convolution of images in NHWC whose windows have moved taps, with weights in HWIO."""
     options = (strides, padding, dilation, deformable_groups, groups)
-    layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
-    return vision.deformable_conv2d(data, offset, kernel, *options, **layouts, out_dtype=out_dtype or data.dtype)
+    return vision.deformable_conv2d(
+        data, offset, kernel, *options, data_layout="NHWC", kernel_layout="HWIO", out_dtype=out_dtype or data.dtype
+    )
 
 
 # Sparse matrices
