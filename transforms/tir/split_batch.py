@@ -156,7 +156,7 @@ class _Batch:
         if not all(isinstance(buffer.type, MemRefType) for buffer in self._buffers()):
             return "it has parameters other than buffers"
         if not all(map(self._is_plain, declarations(body))):
-            return "a buffer has several dynamic extents, or strides"
+            return "a buffer has several dynamic extents, strides, or no elements"
         if not self.blocks or not all(map(self._is_over_items, self.blocks)):
             return "its blocks are not all in loops over the items and static extents"
         for block in self.blocks:
@@ -177,11 +177,13 @@ class _Batch:
         return [views.get(argument, argument) for argument in body.args]
 
     def _is_plain(self, op: Operation) -> bool:
-        """Whether a declaration is of a compact buffer of static size, or with the items along one dimension: along the
-        first one in an argument."""
+        """Whether a declaration is of a compact buffer with elements, of static size or with the items along one
+        dimension: along the first one in an argument."""
         if isinstance(op, SymbolOp):
             return True
         if not isinstance(op, AllocBufferOp | MatchBufferOp) or not isinstance(op.type.layout, NoneAttr):
+            return False
+        if 0 in op.type.get_shape():
             return False
         counts = list(map(self._of_item, op.dims))
         return (counts in ([], [1]) and self._dimension(op.buffer) in (None, 0)) or (

@@ -1037,11 +1037,11 @@ def test_the_grain_of_a_loop_reaches_the_worker_pool() -> None:
     text = """
 @T.prim_func
 def main(A: T.Buffer((8,), "float32")):
-    for i in T.parallel(8, annotations={"grain": 3}):
+    for i in T.parallel(8, annotations={"grain": 3, "least_per_thread": 2}):
         A[i] = T.float32(1)
 """
     library = build(parse_tvmscript(text))
-    assert "i64 0, i64 8, i64 3)" in library.source("llvm")
+    assert "i64 0, i64 8, i64 3, i64 2)" in library.source("llvm")
     array = np.zeros(8, np.float32)
     library["main"](array)
     assert array.tolist() == [1] * 8
