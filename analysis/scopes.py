@@ -32,6 +32,7 @@ from ..dialects.tir import (
     HandleType,
     LaunchThreadOp,
     LetOp,
+    MatchBufferOp,
     MatchRegionOp,
     ReinterpretOp,
     SymbolOp,
@@ -165,6 +166,12 @@ def all_blocks(func: FuncOp) -> list[BlockOp]:
 
 
 # Buffers
+
+
+def parameter_buffers(func: FuncOp) -> list[SSAValue]:
+    """The parameters of a function, in order; in place of a handle that is viewed as a buffer, this buffer."""
+    views = {op.source: op.buffer for op in func.body.block.ops if isinstance(op, MatchBufferOp)}
+    return [views.get(argument, argument) for argument in func.body.block.args]
 
 
 def root_buffer(buffer: SSAValue) -> SSAValue:

@@ -16,8 +16,8 @@ from ..dialects.attributes import (
     TIR_NOALIAS,
     is_true,
 )
-from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType, MatchBufferOp, PrintOp
-from .scopes import loops_around
+from ..dialects.tir import AttrOp, BlockOp, ForOp, FuncOp, HandleType, PrintOp
+from .scopes import loops_around, parameter_buffers
 from .work import CALLS, function_nanoseconds
 
 LEAST_TIME = 1_000
@@ -38,6 +38,11 @@ def unscheduled_functions(module: ModuleOp) -> Iterator[FuncOp]:
 def is_graph_kernel(func: FuncOp) -> bool:
     """Whether a function is generated from a graph."""
     return func.attr(GRAPH_KERNEL) is not None
+
+
+def has_known_shapes(func: FuncOp) -> bool:
+    """Whether all parameters of a function are buffers of known shapes."""
+    return all(isinstance(value.type, MemRefType) for _, value in func.params)
 
 
 def reason_to_keep(func: FuncOp) -> str | None:
@@ -77,8 +82,7 @@ def may_overlap(func: FuncOp) -> bool:
 
 def _are_contiguous(func: FuncOp) -> bool:
     """Whether all pointers that a function receives are contiguous buffers."""
-    matched = {op.source: op.buffer.type for op in find_ops(func, MatchBufferOp)}
-    types = [matched.get(value, value.type) for _, value in func.params]
+    types = [buffer.type for buffer in parameter_buffers(func)]
     return all(
         isinstance(type.layout, NoneAttr) if isinstance(type, MemRefType) else not isinstance(type, HandleType)
         for type in types

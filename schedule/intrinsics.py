@@ -12,13 +12,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.parser import Parser
 
 from ..analysis.names import buffer_name
-from ..analysis.scopes import statements
+from ..analysis.scopes import parameter_buffers, statements
 from ..core.byte_products import GROUP, SUMS, bytes_of_windows
 from ..core.diagnostics import did_you_mean
 from ..core.errors import OptionError
 from ..core.walking import find_ops
 from ..dialects import mlir_context
-from ..dialects.tir import BlockOp, FuncOp, InitOp, LetOp, MatchBufferOp
+from ..dialects.tir import BlockOp, FuncOp, InitOp, LetOp
 from ..dialects.tir.tree import treeify
 from ..module import Module
 from .dot_intrinsics import dot_intrinsic
@@ -124,8 +124,7 @@ def _function(name: str, module: Module) -> FuncOp:
 
 def buffers_of(function: FuncOp) -> list[SSAValue]:
     """The buffers of the parameters of a function, in order. OptionError for a parameter that is no buffer."""
-    matched = {op.source: op.buffer for op in function.body.block.ops if isinstance(op, MatchBufferOp)}
-    buffers: list[SSAValue] = [matched.get(argument, argument) for argument in function.body.block.args]
+    buffers = parameter_buffers(function)
     for buffer in buffers:
         if not isinstance(buffer.type, MemRefType):
             raise OptionError(f"tensor intrinsic: parameter of type {buffer.type}, expected a buffer")

@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.index import Analyzer, Lin
 from ...analysis.names import block_name, loop_name
 from ...analysis.scopes import loops_around, only_child
-from ...analysis.unscheduled import is_graph_kernel
+from ...analysis.unscheduled import has_known_shapes, is_graph_kernel
 from ...core.dtypes import dtype_of, int_fits
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
@@ -96,8 +96,8 @@ class TirCollapseAxesPass(ModulePass):
 def _may_collapse(func: FuncOp) -> bool:
     """Whether a kernel has blocks in loops of their own, on buffers of known shapes, and no rule for their axes."""
     blocks = list(find_ops(func, BlockOp))
-    known = all(isinstance(value.type, MemRefType) for _, value in func.params)
-    return bool(blocks) and known and all(_has_plain_loops(block) and not _has_rule(block) for block in blocks)
+    are_plain = all(_has_plain_loops(block) and not _has_rule(block) for block in blocks)
+    return bool(blocks) and has_known_shapes(func) and are_plain
 
 
 def _has_rule(block: BlockOp) -> bool:

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.names import symbols_of
+from ...analysis.scopes import parameter_buffers
 from ...analysis.similar_functions import (
     LEAST_EXTENT,
     Family,
@@ -20,7 +21,7 @@ from ...analysis.similar_functions import (
     families,
     have_one_extent,
 )
-from ...analysis.unscheduled import is_graph_kernel
+from ...analysis.unscheduled import has_known_shapes, is_graph_kernel
 from ...analysis.variants import LEAST_SHARED, variants
 from ...core.dtypes import dtype_of
 from ...core.identifiers import fresh_name
@@ -95,7 +96,7 @@ class TirMergeKernelsPass(ModulePass):
             for family in found:
                 _merge(family, _merged_name(family.functions[0], names), calls)
         merged = {func for family in found for func in family.functions}
-        others = (func for func in kernels if func not in merged and _has_known_shapes(func))
+        others = (func for func in kernels if func not in merged and has_known_shapes(func))
         for group in variants(others, self.least_shared):
             name = _merged_name(group[0].function, symbols_of(op))
             for number, each in enumerate(group if merge_variants(group, name) else ()):
@@ -110,14 +111,8 @@ def _merged_name(func: FuncOp, taken: set[str]) -> str:
 
 def _may_be_merged(func: FuncOp) -> bool:
     """Whether a function is a kernel of a graph with buffers and numbers as parameters."""
-    viewed = {op.source for op in func.body.block.ops if isinstance(op, MatchBufferOp)}
-    are_known = all(isinstance(value.type, MemRefType | IntegerType) or value in viewed for _, value in func.params)
+    are_known = all(isinstance(value.type, MemRefType | IntegerType) for value in parameter_buffers(func))
     return is_graph_kernel(func) and are_known and func.result_type is None
-
-
-def _has_known_shapes(func: FuncOp) -> bool:
-    """Whether the buffers that are parameters of a function have known shapes."""
-    return all(isinstance(value.type, MemRefType) for _, value in func.params)
 
 
 def _views(func: FuncOp) -> list[Operation]:

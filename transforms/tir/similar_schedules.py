@@ -11,7 +11,7 @@ from xdsl.ir import BlockArgument
 from xdsl.rewriter import Rewriter
 
 from ...analysis.similar_functions import ExtentPlace, factors_by_owner, families
-from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
+from ...analysis.unscheduled import has_known_shapes, is_graph_kernel, unscheduled_functions
 from ...core.cpu import CpuModel
 from ...dialects.tir import FuncOp
 from ...schedule.cpu.schedules import schedule_functions
@@ -96,7 +96,7 @@ def _schedule_between(scheduling: _Scheduling, members: Sequence[_Member]) -> No
 def _groups(functions: Sequence[FuncOp]) -> Iterator[list[_Member]]:
     """The kernels among some functions that are similar to two others, in the order of their extents, between these
     two."""
-    for family in families(func for func in functions if _has_known_shapes(func)):
+    for family in families(func for func in functions if is_graph_kernel(func) and has_known_shapes(func)):
         pairs = zip(family.functions, family.extents, strict=True)
         members = sorted((_Member(func.sym_name.data, n) for func, n in pairs), key=lambda member: member.extent)
         first, *others, last = members
@@ -105,10 +105,6 @@ def _groups(functions: Sequence[FuncOp]) -> Iterator[list[_Member]]:
         group = [first, *(each for each in inside if (each.extent - first.extent) % step == 0), last]
         if len(group) > 2 and (last.extent - first.extent) % step == 0:
             yield group
-
-
-def _has_known_shapes(func: FuncOp) -> bool:
-    return is_graph_kernel(func) and all(isinstance(value.type, MemRefType) for _, value in func.params)
 
 
 def _with_extent(scheduled: FuncOp, places: Sequence[ExtentPlace], extent: int, func: FuncOp) -> FuncOp:

@@ -19,11 +19,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, is_index_arithmetic
 from ...analysis.names import block_name, symbols_of
-from ...analysis.scopes import declarations, loops_around, only_child, statements
+from ...analysis.scopes import declarations, loops_around, only_child, parameter_buffers, statements
 from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
 from ...analysis.work import block_nanoseconds
 from ...core.dtypes import dtype_of
@@ -52,6 +52,7 @@ from ...dialects.tir.static import make_static
 from ...dialects.tir.tree import depends_on, erase_if_dead, is_pure_expression
 from ...schedule.cpu import threads
 from ...schedule.rewriting.nest import erase_accesses, make_loop, renew_accesses
+from .extents import set_extents
 
 ITEM = ".item"
 """The end of the name of a function that computes one item of a batch, after the name of the kernel that calls it."""
@@ -153,7 +154,7 @@ class _Batch:
         body = self.func.body.block
         if self.func.result_type is not None or not all(isinstance(op, ForOp) for op in statements(body)):
             return "it has statements other than loops"
-        if not all(isinstance(buffer.type, MemRefType) for buffer in self._buffers()):
+        if not all(isinstance(buffer.type, MemRefType) for buffer in parameter_buffers(self.func)):
             return "it has parameters other than buffers"
         if not all(map(self._is_plain, declarations(body))):
             return "a buffer has several dynamic extents, strides, or no elements"
@@ -162,19 +163,13 @@ class _Batch:
         for block in self.blocks:
             if not self._computes_items(block):
                 return f"block {block_name(block)} computes an item from others, or from their number"
-        if not any(map(_has_dimensions, self._buffers())):
+        if not any(map(_has_dimensions, parameter_buffers(self.func))):
             return "its items have less than two dimensions"
         if any(rows < _LEAST_ROWS for block in self.blocks for rows in self._rows_of_products(block)):
             return "a matrix is multiplied by a few rows of each item"
         if self._nanoseconds() < threads.LEAST_TIME // _SHORT:
             return "an item takes too little time"
         return None
-
-    def _buffers(self) -> list[SSAValue]:
-        """The parameters, of which handles are buffers that view them."""
-        body = self.func.body.block
-        views = {op.source: op.buffer for op in body.ops if isinstance(op, MatchBufferOp)}
-        return [views.get(argument, argument) for argument in body.args]
 
     def _is_plain(self, op: Operation) -> bool:
         """Whether a declaration is of a compact buffer with elements, of static size or with the items along one
@@ -271,7 +266,7 @@ class _Batch:
         """Moves the computation of an item to a private function, which a loop over the items calls."""
         func = self.func
         body, time = func.body.block, self._nanoseconds()
-        buffers = self._buffers()
+        buffers = parameter_buffers(self.func)
         item = self._item(name, [op for op in body.ops if not isinstance(op, SymbolOp | MatchBufferOp)], buffers)
         parent = func.parent
         assert parent is not None
@@ -301,11 +296,8 @@ class _Batch:
         )
         made.location = func.location
         for op in list(find_ops(made, AllocBufferOp)):
-            if op.dims:
-                shape = [size if isinstance(size, int) else self._static(size) for size in op.mixed_shape]
-                copy = op.copy_with_shape(shape, op.type.memory_space)
-                copy.location = op.location
-                Rewriter.replace_op(op, copy)
+            if (dimension := self._dimension(op.buffer)) is not None:
+                set_extents(op, [dimension], lambda n, type, size=op.dims[0]: self._static(size))
         erase_accesses(self.blocks)
         for buffer, argument in zip(buffers, body.args, strict=True):
             if buffer.name_hint is not None:

@@ -40,7 +40,7 @@ class _Lifting(TypedMutator):
         captured = [each for each in free_vars(fn) if each is not own]
         name = GlobalVar(self._name())
         whole = FunctionCall(name, captured) if captured else name
-        inner = _Names({own: whole} if own is not None else {}).visit(self.body(fn))
+        inner = bind(self.body(fn), {own: whole} if own is not None else {})
         if not captured:
             self.lifted[name.name_hint] = inner
             return whole
@@ -56,14 +56,6 @@ class _Lifting(TypedMutator):
         name = next(each for n in count() if (each := f"lifted_name{n or ''}") not in self.taken)
         self.taken.add(name)
         return name
-
-
-class _Names(ExprMutator):
-    """Replaces variables by expressions."""
-
-    def __init__(self, values: Mapping[Var, Expr]):
-        super().__init__()
-        self.memo_map |= values
 
 
 def lift_functions(functions: Mapping[str, Function]) -> dict[str, Function]:
