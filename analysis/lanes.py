@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import gcd
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
@@ -24,6 +25,7 @@ from ..dialects.tir import (
     CallExternOp,
     CastOp,
     DeclBufferOp,
+    FloormodOp,
     ForOp,
     HandleType,
     IfThenElseOp,
@@ -252,10 +254,12 @@ class LaneBuilder:
 
     # Ramps
 
-    def _ramp(self, op: Operation) -> _Ramp | None:
-        """The ramp that an operator on ramps produces, or None."""
+    def _ramp(self, op: Operation) -> _Ramp | SSAValue | None:
+        """The ramp that an operator on ramps produces, or its result if all lanes have the same, or None."""
         if isinstance(op, CastOp):
             return self._convert_ramp(op)
+        if isinstance(op, arith.FloorDivSIOp | FloormodOp):
+            return self._divide_ramp(op)
         name = _ON_RAMPS.get(type(op))
         if name is None:
             return None
@@ -271,6 +275,23 @@ class LaneBuilder:
             return None
         ramp, factor = (left, right.base) if isinstance(a, _Ramp) else (right, left.base)
         return _Ramp(*(self._arith("mul", n, factor, type_) for n in (ramp.base, ramp.stride)))
+
+    def _divide_ramp(self, op: arith.FloorDivSIOp | FloormodOp) -> _Ramp | SSAValue | None:
+        """The quotient or the remainder of a ramp by a positive constant; None unless all lanes provably have the same
+        quotient, because the lanes are fewer than the numbers between two multiples of a common divisor of the first
+        lane and the constant."""
+        ramp, divisor = self._get(op.lhs), constant_value(op.rhs)
+        if not isinstance(ramp, _Ramp) or not isinstance(ramp.stride, int) or not isinstance(divisor, int):
+            return None
+        base = Analyzer().lin(ramp.base)
+        # a power of two divides the numbers that wrap, too
+        unit = gcd(divisor, 1 << dtype_of(op.lhs.type).bits, base.const, *base.terms.values())
+        if divisor <= 0 or not 0 <= ramp.stride * (self.count - 1) < unit:
+            return None
+        first = self._scalar_of(ramp.base, op.lhs.type)
+        if isinstance(op, arith.FloorDivSIOp):
+            return self.builder.binary("floordiv", first, divisor)
+        return _Ramp(_fold_constant(self.builder.binary("floormod", first, divisor)), ramp.stride)
 
     def _convert_ramp(self, op: CastOp) -> _Ramp | None:
         """A ramp with constant base and stride, converted to another integer type; None if the conversion does not

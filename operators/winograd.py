@@ -28,12 +28,15 @@ _STAYS = {"meta_schedule.inline_rule": "disable"}
 """The annotation of tensors that are copied between layouts, in squares of elements."""
 
 Array = Any
+Indices = Sequence[PrimExpr]
 Matrix = tuple[tuple[Fraction, ...], ...]
 
 TAPS = 3
 """The taps of a window along each dimension."""
 LANES = 16
 """The rows or output channels of a block of packed or transformed weights: the floats of the widest vectors."""
+GROUP = 8
+"""The rows and columns of elements of a group of tiles in images of unknown size."""
 _CACHED = 8192
 """The number of weights that are transformed at a time, with sums in a near cache."""
 POINTS = {2: (Fraction(0), Fraction(1), Fraction(-1)), 4: tuple(Fraction(n, 4) for n in (0, 3, -3, 6, -6))}
@@ -265,7 +268,12 @@ def _require_weight(name: str, data: Tensor, weight: Tensor, inputs: Any, channe
 
 @dataclass(frozen=True)
 class _Tiles:
-    """The tiles of a convolution. counts: the extents of the result.  around: the padding of the image."""
+    """The tiles of a convolution. counts: the extents of the result.  around: the padding of the image.
+
+    The tiles of all images have one axis if the numbers of rows and columns of an image are known, so that tiles of
+    sums go on in the next row; else they have the axes n of images, row and column, in groups of `GROUP` by
+    `GROUP` elements.
+    """
 
     size: int
     batch: Any
@@ -274,27 +282,68 @@ class _Tiles:
     around: Sequence[tuple[int, int]]
 
     @property
-    def grid(self) -> list[Any]:
-        """The numbers of tiles along y and x."""
-        return [(count + self.size - 1) // self.size for count in self.counts]
+    def are_flat(self) -> bool:
+        """Whether the tiles have one axis."""
+        return all(known_extent(count) is not None for count in self.counts)
 
     @property
-    def number(self) -> Any:
+    def grid(self) -> list[Any]:
+        """The numbers of tiles along y and x. In images of unknown size they are multiples of those of a group, so that
+        no step but the last one has conditions."""
+        unit = self.size if self.are_flat else GROUP
+        return [(count + unit - 1) // unit * (unit // self.size) for count in self.counts]
+
+    @property
+    def padded_columns(self) -> Any:
+        """The columns of an image with zeros around it, with room for vectors of columns."""
+        return (self.grid[1] * self.size + TAPS - 1 + LANES - 1) // LANES * LANES
+
+    @property
+    def extents_of_rows(self) -> list[Any]:
+        """The extents of the axes over rows of tiles."""
+        rows = self.grid[0]
+        return [self.batch * rows] if self.are_flat else [self.batch, rows]
+
+    @property
+    def extents(self) -> list[Any]:
+        """The extents of the axes over tiles."""
         rows, columns = self.grid
-        return self.batch * rows * columns
+        return [self.batch * rows * columns] if self.are_flat else [self.batch, rows, columns]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the axes over tiles."""
+        return ["tile"] if self.are_flat else ["n", "row", "column"]
+
+    def image_and_row(self, row: Indices) -> Indices:
+        """The image of a row of tiles, and its index in the image."""
+        return row if len(row) > 1 else (row[0] // self.grid[0], row[0] % self.grid[0])
+
+    def row_and_column(self, tile: Indices) -> tuple[Indices, PrimExpr]:
+        """The indices of the row of tiles of a tile, and its index in the row."""
+        *row, last = tile
+        return (row, last) if row else ([last // self.grid[1]], last % self.grid[1])
+
+    def tile_at(self, n: PrimExpr, row: PrimExpr, column: PrimExpr) -> Indices:
+        """The indices of the tile of an image at a row and a column of tiles."""
+        rows, columns = self.grid
+        return [(n * rows + row) * columns + column] if self.are_flat else [n, row, column]
 
     def convolution(self, data: Tensor, weight: Tensor, channels: int, writes_blocks: bool) -> Tensor:
         values = self.values(self.image_of_blocks(data) if data.ndim > 4 else self.image(data))
         points, blocks = len(transforms(self.size).data), weight.shape[2]
         c = reduce_axis((0, self.inputs), "rc")
+
+        def summed(i: PrimExpr, j: PrimExpr, *rest: PrimExpr) -> PrimExpr:
+            *tile, block, lane = rest
+            return scalar.sum(values(i, j, *tile, c.var) * weight(i, j, block, c.var, lane), axis=c)
+
         sums = compute(
-            (points, points, self.number, blocks, LANES),
-            lambda i, j, tile, block, lane: scalar.sum(
-                values(i, j, tile, c.var) * weight(i, j, block, c.var, lane), axis=c
-            ),
+            (points, points, *self.extents, blocks, LANES),
+            summed,
             "winograd_sums",
             attrs={"schedule_rule": "conv2d_winograd"},
-            varargs_names=["i", "j", "tile", "block", "lane"],
+            varargs_names=[*self.names, "block", "lane"],
         )
         results = self.results(sums, blocks)
         return self.result_in_blocks(results, blocks) if writes_blocks else self.result(results, channels)
@@ -323,12 +372,11 @@ class _Tiles:
             return scalar.if_then_else(inside, data(n, c, y - top, x - left), const(0, data.dtype))
 
         rows, columns = (count * self.size + TAPS - 1 for count in self.grid)
-        columns = (columns + LANES - 1) // LANES * LANES
         names = ["n", "c", "y", "x"]
-        shape = (self.batch, self.inputs, rows, columns)
+        shape = (self.batch, self.inputs, rows, self.padded_columns)
         padded = compute(shape, element, "winograd_padded", attrs=_STAYS, varargs_names=names)
         return compute(
-            (self.batch, rows, columns, self.inputs),
+            (self.batch, rows, columns if self.are_flat else self.padded_columns, self.inputs),
             lambda n, y, x, c: padded(n, c, y, x),
             "winograd_image",
             attrs=_STAYS,
@@ -338,59 +386,64 @@ class _Tiles:
     def values(self, image: Tensor) -> Tensor:
         """The values of the tiles at the points."""
         matrix = transforms(self.size).data
-        rows, columns = self.grid
 
-        def element_of_row(row: PrimExpr, i: PrimExpr, x: PrimExpr, c: PrimExpr) -> PrimExpr:
-            return _transformed(matrix, i, lambda y: image(row // rows, row % rows * self.size + y, x, c))
+        def element_of_row(*place: PrimExpr) -> PrimExpr:
+            *row, i, x, c = place
+            n, row_of_image = self.image_and_row(row)
+            return _transformed(matrix, i, lambda y: image(n, row_of_image * self.size + y, x, c))
 
         by_rows = compute(
-            (self.batch * rows, len(matrix), columns * self.size + TAPS - 1, self.inputs),
+            (*self.extents_of_rows, len(matrix), self.grid[1] * self.size + TAPS - 1, self.inputs),
             element_of_row,
             "winograd_rows",
-            varargs_names=["row", "i", "x", "c"],
+            varargs_names=[*(["row"] if self.are_flat else ["n", "row"]), "i", "x", "c"],
         )
 
-        def element(i: PrimExpr, j: PrimExpr, tile: PrimExpr, c: PrimExpr) -> PrimExpr:
-            return _transformed(matrix, j, lambda x: by_rows(tile // columns, i, tile % columns * self.size + x, c))
+        def element(i: PrimExpr, j: PrimExpr, *place: PrimExpr) -> PrimExpr:
+            *tile, c = place
+            row, column = self.row_and_column(tile)
+            return _transformed(matrix, j, lambda x: by_rows(*row, i, column * self.size + x, c))
 
-        shape = (len(matrix), len(matrix), self.number, self.inputs)
-        return compute(shape, element, "winograd_values", varargs_names=["i", "j", "tile", "c"])
+        shape = (len(matrix), len(matrix), *self.extents, self.inputs)
+        return compute(shape, element, "winograd_values", varargs_names=[*self.names, "c"])
 
     def results(self, sums: Tensor, blocks: Any) -> Tensor:
         """The elements of the result in tiles, output channels last."""
         matrix = transforms(self.size).result
         points = len(matrix[0])
         by_rows = compute(
-            (self.size, points, self.number, blocks, LANES),
-            lambda u, j, tile, block, lane: _transformed(matrix, u, lambda i: sums(i, j, tile, block, lane)),
+            (self.size, points, *self.extents, blocks, LANES),
+            lambda u, j, *place: _transformed(matrix, u, lambda i: sums(i, j, *place)),
             "winograd_result_rows",
-            varargs_names=["u", "j", "tile", "block", "lane"],
+            varargs_names=[*self.names, "block", "lane"],
         )
+
+        def element(*place: PrimExpr) -> PrimExpr:
+            *tile, u, v, block, lane = place
+            return _transformed(matrix, v, lambda j: by_rows(u, j, *tile, block, lane))
+
         return compute(
-            (self.number, self.size, self.size, blocks, LANES),
-            lambda tile, u, v, block, lane: _transformed(matrix, v, lambda j: by_rows(u, j, tile, block, lane)),
+            (*self.extents, self.size, self.size, blocks, LANES),
+            element,
             "winograd_results",
             attrs=_STAYS,
-            varargs_names=["tile", "u", "v", "block", "lane"],
+            varargs_names=[*self.names, "u", "v", "block", "lane"],
         )
 
     def result(self, tiles: Tensor, channels: int) -> Tensor:
-        rows, columns = self.grid
-
         def element(n: PrimExpr, k: PrimExpr, y: PrimExpr, x: PrimExpr) -> PrimExpr:
-            tile = (n * rows + y // self.size) * columns + x // self.size
-            return tiles(tile, y % self.size, x % self.size, k // LANES, k % LANES)
+            tile = self.tile_at(n, y // self.size, x // self.size)
+            return tiles(*tile, y % self.size, x % self.size, k // LANES, k % LANES)
 
         shape = (self.batch, channels, *self.counts)
         return compute(shape, element, "conv2d_winograd", "conv2d_winograd", varargs_names=["nn", "ff", "yy", "xx"])
 
     def result_in_blocks(self, tiles: Tensor, blocks: Any) -> Tensor:
         """The result with its channels in blocks."""
-        rows, columns = self.grid
 
         def element(n: PrimExpr, block: PrimExpr, y: PrimExpr, x: PrimExpr, lane: PrimExpr) -> PrimExpr:
-            tile = (n * rows + y // self.size) * columns + x // self.size
-            return tiles(tile, y % self.size, x % self.size, block, lane)
+            tile = self.tile_at(n, y // self.size, x // self.size)
+            return tiles(*tile, y % self.size, x % self.size, block, lane)
 
         shape = (self.batch, blocks, *self.counts, LANES)
         return compute(shape, element, "conv2d_winograd", "conv2d_winograd")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
-from xdsl.dialects import arith, func, memref, vector
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr
+from xdsl.dialects import arith, func, llvm, memref, vector
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StringAttr, UnrealizedConversionCastOp
 from xdsl.dialects.llvm import LLVMPointerType
 from xdsl.ir import Attribute, SSAValue, Use
 
@@ -32,8 +32,12 @@ _VIEWS = (
     memref.ViewOp,
     memref.MemorySpaceCastOp,
     memref.ExtractStridedMetaDataOp,
+    memref.ExtractAlignedPointerAsIndexOp,
+    UnrealizedConversionCastOp,
     arith.BitcastOp,
+    arith.IndexCastOp,
     arith.SelectOp,
+    llvm.IntToPtrOp,
 )
 _READERS = (memref.LoadOp, memref.DimOp, memref.RankOp, vector.LoadOp, vector.MaskedLoadOp)
 

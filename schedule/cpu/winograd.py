@@ -7,10 +7,20 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ...core.cpu import CpuModel
+from ...operators.winograd import GROUP
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.kernel import block_of, element_bytes, result_of
-from .channels import LANES, choose_tile, copy_in_order, image_extents, index_read, only, transpose_in_registers
+from .channels import (
+    LANES,
+    choose_tile,
+    copy_in_order,
+    extents_of,
+    index_read,
+    only,
+    require_known,
+    transpose_in_registers,
+)
 from .tiles import fill_registers, keep_in_registers
 
 WIDEST = 4
@@ -41,8 +51,8 @@ class _Stages:
 @dataclass(frozen=True)
 class _Sizes:
     """The extents of a convolution. element: the bytes of an element.  size: the extent of a tile.  batch: the number
-    of images, None if it is dynamic.  rows, columns: the grid of tiles of an image.  inputs, blocks: the input
-    channels, and the blocks of output channels."""
+    of images, None if it is dynamic.  rows, columns: the grid of tiles of an image, 0 if the size of images is dynamic.
+    inputs, blocks: the input channels, and the blocks of output channels."""
 
     element: int
     size: int
@@ -51,6 +61,11 @@ class _Sizes:
     columns: int
     inputs: int
     blocks: int
+
+    @property
+    def are_flat(self) -> bool:
+        """Whether the tiles of all images have one axis; of images of dynamic size they have three."""
+        return self.columns > 0
 
     @property
     def points(self) -> int:
@@ -82,6 +97,10 @@ class _Sizes:
         image = tile // (self.rows * self.columns)
         return image, block * LANES + lane, row * self.size + u, column * self.size + v
 
+    def order_in_grid(self, n: Any, row: Any, column: Any, u: Any, v: Any, block: Any, lane: Any) -> tuple[Any, ...]:
+        """As `order`, of tiles with axes over images, rows and columns."""
+        return n, block * LANES + lane, row * self.size + u, column * self.size + v
+
 
 @dataclass(frozen=True)
 class _Part:
@@ -111,26 +130,28 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     Images are copied with their channels last, so that all vectors are of channels. Sums of a tile are in registers
     during the loop over input channels. Results are transposed back in registers, unless their channels are in blocks.
     Parts of an image are computed in all steps before the next part, if their values and sums fit into the cache of a
-    core, or if the number of images is dynamic.
+    core, or if a size is dynamic.
 
-    products: the block of the products. Returns the schedule in words, and the names of the blocks. Declines: dynamic
-    sizes.
+    products: the block of the products. Returns the schedule in words, and the names of the blocks. Declines: a dynamic
+    number of channels.
     """
     stages, sizes = _stages(sch, products)
     part = _part(sizes, cpu.l2_bytes)
-    tiles = (part or sizes.whole).tiles(sizes)
+    tiles = (part or sizes.whole).tiles(sizes) if sizes.are_flat else None
     height, blocks = choose_tile(cpu, sizes.element, tiles, sizes.blocks, WIDEST)
+    shape = (1, height) if sizes.are_flat else _shape_in_group(height)
     names = tuple(block_of(sch, stage).block_name.data for stage in stages.all())
-    square = cpu.lanes(sizes.element)
+    square = cpu.lanes(sizes.element) if sizes.are_flat else min(cpu.lanes(sizes.element), GROUP)
     if stages.padded is None:
         _copy_image(sch, stages.image)
     else:
         _transpose_image(sch, stages.padded, stages.image, square)
     outer = _copy_results(sch, stages, square, sizes, part)
     _transform_results(sch, stages, outer)
-    _sum(sch, stages.sums, outer, height, blocks)
+    _sum(sch, stages.sums, outer, shape, blocks)
     _transform_image(sch, stages, outer, sizes.columns)
-    where = "" if part is None else f", {tiles} tiles at a time"
+    unit = f"{tiles} tiles" if sizes.are_flat else f"{part.rows if part else 0} rows of tiles"
+    where = "" if part is None else f", {unit} at a time"
     return f"sums in registers, {blocks * LANES} channels of {height} tiles{where}", names
 
 
@@ -143,8 +164,11 @@ def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
     result_rows = only(sch.get_consumers(sums))
     results = only(sch.get_consumers(result_rows))
     sizes = _sizes(sch, image, rows, sums)
-    output = _reader_of_blocks(sch, results) or copy_in_order(sch, results, sizes.order)
-    sch.transform_layout(results, ("write", 0), sizes.grid)
+    output = _reader_of_blocks(sch, results) or copy_in_order(
+        sch, results, sizes.order if sizes.are_flat else sizes.order_in_grid
+    )
+    if sizes.are_flat:
+        sch.transform_layout(results, ("write", 0), sizes.grid)
     return _Stages(padded, image, rows, values, sums, result_rows, results, output), sizes
 
 
@@ -156,23 +180,31 @@ def _reader_of_blocks(sch: Schedule, results: BlockRV) -> BlockRV | None:
 
 
 def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Sizes:
-    """The extents of a convolution, from three steps of the algorithm. Raises DeclineError for dynamic extents."""
-    points, width, inputs = image_extents(sch, rows)
-    batch, height = block_of(sch, image).axes[0].extent, image_extents(sch, image)[0]
-    blocks = block_of(sch, sums).axes[3].extent
-    assert isinstance(blocks, int)
+    """The extents of a convolution, from three steps of the algorithm. Raises DeclineError for a dynamic number of
+    channels."""
+    batch, height, _, _ = extents_of(sch, image)
+    *_, points, width, inputs = extents_of(sch, rows)
+    *_, blocks, _, _ = extents_of(sch, sums)
+    points, inputs, blocks = require_known([points, inputs, blocks])
     size = points - 2
-    element = element_bytes(result_of(block_of(sch, sums)))
-    known = batch if isinstance(batch, int) else None
-    return _Sizes(element, size, known, (height - 2) // size, (width - 2) // size, inputs, blocks)
+    are_flat = len(block_of(sch, rows).axes) == 4
+    grid = [(extent - 2) // size for extent in require_known([height, width])] if are_flat else [0, 0]
+    return _Sizes(element_bytes(result_of(block_of(sch, sums))), size, batch, *grid, inputs, blocks)
 
 
 # Sizes of tiles and parts
 
 
+def _shape_in_group(height: int) -> tuple[int, int]:
+    """The rows and columns of a tile of sums in a group of tiles. height: the greatest number of its rows."""
+    return (2, 2) if height >= 4 else (1, min(height, 2))
+
+
 def _part(sizes: _Sizes, cache: int) -> _Part | None:
-    """The parts that move the fewest bytes, if there are enough of them or the number of images is dynamic; None for a
-    convolution that is computed step by step as a whole."""
+    """The parts that move the fewest bytes, if there are enough of them or a size is dynamic; None for a convolution
+    that is computed step by step as a whole."""
+    if not sizes.are_flat:
+        return _Part(1, GROUP // sizes.size)
     whole = sizes.whole
     inside = [_Part(1, rows) for rows in _divisors(sizes.rows)]
     if sizes.batch is None:
@@ -235,10 +267,10 @@ def _copy_results(sch: Schedule, stages: _Stages, square: int, sizes: _Sizes, pa
 
 def _transform_image(sch: Schedule, stages: _Stages, outer: Sequence[LoopRV], columns: int) -> None:
     """Computes the values of a row of tiles, for a vector of channels at a time."""
-    i, j, tile, c = sch.get_loops(stages.values)[len(outer) :]
-    row, column = sch.split(tile, [None, columns])
+    i, j, *tile, c = sch.get_loops(stages.values)[len(outer) :]
+    *row, column = tile if len(tile) > 1 else sch.split(tile[0], [None, columns])
     c, c_in = sch.split(c, [None, LANES])
-    sch.reorder(row, c, i, column, j, c_in)
+    sch.reorder(*row, c, i, column, j, c_in)
     fill_registers(sch, [j, c_in])
     sch.compute_at(stages.rows, c, preserve_unit_loops=True)
     i, x, c_in = sch.get_loops(stages.rows)[-3:]
@@ -246,24 +278,29 @@ def _transform_image(sch: Schedule, stages: _Stages, outer: Sequence[LoopRV], co
     fill_registers(sch, [i, c_in])
 
 
-def _sum(sch: Schedule, sums: BlockRV, outer: Sequence[LoopRV], height: int, blocks: int) -> None:
+def _sum(sch: Schedule, sums: BlockRV, outer: Sequence[LoopRV], height: tuple[int, int], blocks: int) -> None:
     """Adds the products of a tile in registers."""
-    i, j, tile, block, lane, c = sch.get_loops(sums)[len(outer) :]
-    tile, tile_in = sch.split(tile, [None, height])
-    point, inner = sch.fuse(i, j), [tile_in, lane]
+    i, j, *row, tile, block, lane, c = sch.get_loops(sums)[len(outer) :]
+    tile, tile_in = sch.split(tile, [None, height[1]])
+    inner = [tile_in]
+    if height[0] > 1:
+        *row, last = row
+        last, row_in = sch.split(last, [None, height[0]])
+        row, inner = [*row, last], [row_in, tile_in]
+    point = sch.fuse(i, j)
     if blocks > 1:
         block, block_in = sch.split(block, [None, blocks])
-        inner = [tile_in, block_in, lane]
-    sch.reorder(point, block, tile, c, *inner)
-    keep_in_registers(sch, sums, c, inner)
+        inner.append(block_in)
+    sch.reorder(point, block, *row, tile, c, *inner, lane)
+    keep_in_registers(sch, sums, c, [*inner, lane])
 
 
 def _transform_results(sch: Schedule, stages: _Stages, outer: Sequence[LoopRV]) -> None:
     """Computes the results of a tile, for a vector of channels at a time."""
-    tile, u, v, block, lane = sch.get_loops(stages.results)[len(outer) :]
-    sch.reorder(tile, block, u, v, lane)
+    *tile, u, v, block, lane = sch.get_loops(stages.results)[len(outer) :]
+    sch.reorder(*tile, block, u, v, lane)
     fill_registers(sch, [v, lane])
     sch.compute_at(stages.result_rows, block, preserve_unit_loops=True)
-    u, j, *_, lane = sch.get_loops(stages.result_rows)[len(outer) + 2 :]
+    u, j, *_, lane = sch.get_loops(stages.result_rows)[len(outer) + len(tile) + 1 :]
     sch.reorder(j, u, lane)
     fill_registers(sch, [u, lane])

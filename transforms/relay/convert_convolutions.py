@@ -17,12 +17,15 @@ from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, shape_of
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import POINTS, TAPS
 from .graphs import graphs_of, replace
-from .plain_convolutions import lack_of_plain_form, result_extents, whole_blocks
+from .plain_convolutions import lack_of_plain_form, whole_blocks
 
 _remarks = PassRemarks("relay-convert-convolutions")
 
 PER_BYTE, PER_WEIGHT_BYTE = 3, 5
 """The operations on floats in the time of a byte that is read from a near cache, or from the farthest."""
+USUAL_WORK, LEAST_SIZE = 3584, 7
+"""The product of the channels and the rows, or columns, of images of dynamic size in the estimate, and the least rows
+or columns: those of the stages of ResNet for images of 224 by 224."""
 LEAST_WORK = 4e6
 """The least operations of a direct convolution that is replaced: 40 us or more."""
 GAIN = 1.15
@@ -34,10 +37,11 @@ larger, over the best of both."""
 class RelayConvertConvolutionsPass(ModulePass):
     """Replaces convolutions by Winograd's algorithm where a cost model estimates less time.
 
-    Supported are `nn.conv2d` of images of f32 and static extents, with windows of 3 by 3, in the layouts NCHW and OIHW,
-    without strides and groups. With dilation, each image is first divided into images of the elements that a window
+    Supported are `nn.conv2d` of images of f32, with windows of 3 by 3, in the layouts NCHW and OIHW, without strides
+    and groups. With dilation, each image, of static extents, is first divided into images of the elements that a window
     reaches (`nn.space_to_batch_nd`), and the results are combined. The cost model compares the operations on floats and
-    the bytes that pass between caches (docs/performance.md), for one image if their number is dynamic. Constant weights
+    the bytes that pass between caches (docs/performance.md), for one image if their number is dynamic, and for images
+    of 3584 divided by the number of channels, but at least 7, rows or columns if these are dynamic. Constant weights
     are transformed by `relay-fold-constants`, other weights in each run. Results round differently.
 
     tile-size: the size of tiles, 2 or 4, for all supported convolutions, or 0 for the size of the least estimated time.
@@ -97,7 +101,8 @@ def _lack(op: OperatorOp) -> str:
         return f"windows of {' by '.join(map(str, sizes))}, expected {TAPS} by {TAPS}"
     if each_dimension(op.attribute_value("strides"), 2, "strides") != [1, 1]:
         return f"strides {op.attribute_value('strides')}, expected 1"
-    return lack_of_plain_form(op, ["float32"])
+    is_dilated = each_dimension(op.attribute_value("dilation"), 2, "dilation") != [1, 1]
+    return lack_of_plain_form(op, ["float32"], any_pixels=not is_dilated)
 
 
 @dataclass(frozen=True)
@@ -117,16 +122,18 @@ class _Work:
     @staticmethod
     def of(op: OperatorOp) -> _Work:
         """The work of a supported convolution."""
-        outputs, height, width = result_extents(op)
-        images, inputs = shape_of(op.outputs[0])[0], shape_of(op.args[1])[1]
+        images, _, height, width = shape_of(op.outputs[0])
+        outputs, inputs = shape_of(op.args[1])[:2]
+        assert isinstance(outputs, int)
         assert isinstance(inputs, int)
+        usual = max(USUAL_WORK // max(inputs, outputs), LEAST_SIZE)
         y, x = each_dimension(op.attribute_value("dilation"), 2, "dilation")
         return _Work(
             images if isinstance(images, int) else 1,
             inputs,
             outputs,
-            height,
-            width,
+            height if isinstance(height, int) else usual,
+            width if isinstance(width, int) else usual,
             (y, x),
             isinstance(op.args[1].owner, ConstantOp),
         )

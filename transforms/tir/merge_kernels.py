@@ -179,7 +179,7 @@ def _redirect(calls: Iterable[CallOp], name: str, extent: int) -> None:
 def _function_of_extent(func: FuncOp, name: str, family: Family) -> FuncOp:
     """Moves the body of a function to a private function with a parameter in the places of the extent of a family.
 
-    The parameter is limited to the greatest extent, so that arithmetic on indices is known not to wrap.
+    The parameter is limited to the least and the greatest extent, so that arithmetic on indices is known not to wrap.
     """
     names = [parameter for parameter, _ in func.params]
     body = func.detach_region(func.body)
@@ -188,7 +188,8 @@ def _function_of_extent(func: FuncOp, name: str, family: Family) -> FuncOp:
     names.append(fresh_name("extent", {*names}))
     set_name_hint(parameter, names[-1])
     builder = TirBuilder(InsertPoint.at_start(block), func.location)
-    extents = _Extents(builder, builder.binary("min", parameter, max(family.extents)), set(names))
+    at_most = builder.binary("min", parameter, max(family.extents))
+    extents = _Extents(builder, builder.binary("max", at_most, min(family.extents)), set(names))
     for owner, factors in factors_by_owner(family.places).items():
         if isinstance(owner, BlockArgument):
             extents.set_of_parameter(owner, names[owner.index], factors)

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export, render_sum
+from ...analysis.scopes import loops_around
 from ...analysis.thresholds import Thresholds, thresholds_of
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.text import expression_text
-from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IntrinsicOp, Mixed, TirBuilder
+from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IntrinsicOp, Mixed, TirBuilder
 from ...dialects.tir.tree import depends_on
 from .allocations import sink_allocation
 from .known_branches import KnownBranches, Place
@@ -42,7 +43,8 @@ class TirPartitionLoopsPass(ModulePass):
     at the edge of a matrix is computed with predicates, all others without; the init of a reduction is no longer
     tested. Loops are partitioned, the outermost first, unless the operations of the copies would exceed a limit. A loop
     of symbolic bounds is partitioned where a comparison is linear in its variable, and unknown in at most 64 iterations
-    whatever its extent: `i * 32 + j < n`, with j below 32, is known in the first `n // 32` iterations. Allocations move
+    whatever its extent: `i * 32 + j < n`, with j below 32, is known in the first `n // 32` iterations. It stays whole
+    if j is the variable of a serial loop around other loops, as the comparison takes no time there. Allocations move
     to their uses before (`tir-plan-allocations` states when), so that the ranges have memory of their own.
 
     max-ops: the maximum number of operations of a function after the partition of a loop.
@@ -159,7 +161,7 @@ class _Partition(KnownBranches):
         none, so that its bounds do not follow from the facts.
         """
         with self._facts(facts):
-            conditions = self._comparisons(loop)
+            conditions = self._comparisons(loop, are_all=False)
         for condition in conditions:
             if self._is_decided(condition, facts):
                 continue
@@ -259,11 +261,17 @@ class _Partition(KnownBranches):
         start, end = max(pairwise(bounds), key=lambda each: each[1] - each[0])
         return sorted({low, start, end, high}), conditions
 
-    def _comparisons(self, loop: ForOp) -> list[SSAValue]:
+    def _comparisons(self, loop: ForOp, *, are_all: bool = True) -> list[SSAValue]:
         """The comparisons that depend on the variable of a loop and that undecided branches and lazy choices need to
-        hold."""
-        branches = self.undecided_branches(loop.body.block)
-        return list(dict.fromkeys(each for op in branches for each in _comparisons(loop, op.condition)))
+        hold. are_all: whether those that loops inside are invariant to are among them."""
+        return list(
+            dict.fromkeys(
+                each
+                for op in self.undecided_branches(loop.body.block)
+                for each in _comparisons(loop, op.condition)
+                if are_all or not _is_invariant_inside(loop, op, each)
+            )
+        )
 
     def _known_ends(self, condition: SSAValue, variable: SSAValue, low: int, high: int) -> tuple[int, int]:
         """The end of the longest range of values of a loop variable from `low` in which a condition is known, and the
@@ -375,3 +383,11 @@ def _comparisons(loop: ForOp, condition: SSAValue) -> Iterator[SSAValue]:
             todo.append(owner.args[0])
         elif isinstance(owner, arith.CmpiOp) and depends_on(value, (loop.variable,)):
             yield value
+
+
+def _is_invariant_inside(loop: ForOp, branch: Operation, condition: SSAValue) -> bool:
+    """Whether a comparison in the condition of a branch depends on a serial loop inside of a loop, but not on the loops
+    inside of that one, which are at least one: it takes no time there (`tir-hoist-conditions`)."""
+    between = list(takewhile(lambda each: each is not loop, reversed(loops_around(branch))))
+    around = list(dropwhile(lambda each: not depends_on(condition, (each.variable,)), between))
+    return isinstance(branch, IfOp) and 0 < len(around) < len(between) and around[0].kind.data == "serial"

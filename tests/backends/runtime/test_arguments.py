@@ -9,6 +9,8 @@ import pytest
 
 import stepwell
 from stepwell.core.errors import ArgumentError, StepwellError
+from stepwell.script import ir as I
+from stepwell.script import tir as T
 
 F32 = np.float32
 
@@ -104,6 +106,27 @@ def test_read_only_arrays_may_be_read(add) -> None:
     a, b, c = arguments()
     add(read_only(a), b, c)
     np.testing.assert_array_equal(b, [2] * 4)
+
+
+def test_read_only_arrays_may_be_read_through_pointers() -> None:
+    @I.ir_module
+    class Module:
+        @T.prim_func(private=True)
+        def double(a: T.handle("float32"), B: T.Buffer((4,), "float32")):
+            A = T.decl_buffer((4,), data=a)
+            for i in range(4):
+                B[i] = A[i] * T.float32(2)
+
+        @T.prim_func
+        def main(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+            Module.double(T.address_of(A[0]), B.data)
+
+    program = stepwell.build(Module)
+    result = np.zeros(4, F32)
+    program["main"](read_only(np.arange(4, dtype=F32)), result)
+    np.testing.assert_array_equal(result, [0, 2, 4, 6])
+    with pytest.raises(ArgumentError, match="argument B: expected a writeable array"):
+        program["main"](result, read_only(np.zeros(4, F32)))
 
 
 def test_written_buffers_must_not_overlap_others(add) -> None:

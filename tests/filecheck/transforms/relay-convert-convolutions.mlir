@@ -40,15 +40,15 @@ relay.func @small("x" %x: tensor<1x4x8x8xf32>, "w" %w: tensor<4x4x3x3xf32>) {
 
 // -----
 
-// Strides, groups, other windows, layouts and data types, and images of dynamic sizes stay.
+// Strides, groups, other windows, layouts and data types, and dilation in images of dynamic sizes stay.
 relay.func @others("x" %x: tensor<1x64x56x56xf32>, "w" %w: tensor<64x64x3x3xf32>, "p" %p: tensor<64x64x1x1xf32>, "g" %g: tensor<64x32x3x3xf32>, "i" %i: tensor<1x64x56x56xi8>, "j" %j: tensor<64x64x3x3xi8>, "t" %t: tensor<3x3x64x64xf32>, "d" %d: tensor<1x64x?x56xf32, #relay.sizes<"n">>) {
   %0 = relay.nn.conv2d(%x, %w) {strides = 2} : (tensor<1x64x56x56xf32>, tensor<64x64x3x3xf32>) -> tensor<1x64x27x27xf32>
   %2 = relay.nn.conv2d(%x, %g) {groups = 2} : (tensor<1x64x56x56xf32>, tensor<64x32x3x3xf32>) -> tensor<1x64x54x54xf32>
   %3 = relay.nn.conv2d(%x, %p) : (tensor<1x64x56x56xf32>, tensor<64x64x1x1xf32>) -> tensor<1x64x56x56xf32>
   %4 = relay.nn.conv2d(%i, %j) {out_dtype = "int32"} : (tensor<1x64x56x56xi8>, tensor<64x64x3x3xi8>) -> tensor<1x64x54x54xi32>
   %5 = relay.nn.conv2d(%x, %t) {kernel_layout = "HWIO"} : (tensor<1x64x56x56xf32>, tensor<3x3x64x64xf32>) -> tensor<1x64x54x54xf32>
-  %6 = relay.nn.conv2d(%d, %w) : (tensor<1x64x?x56xf32, #relay.sizes<"n">>, tensor<64x64x3x3xf32>) -> tensor<1x64x?x54xf32, #relay.sizes<"n - 2">>
-  relay.return %0 : tensor<1x64x27x27xf32>, %2 : tensor<1x64x54x54xf32>, %3 : tensor<1x64x56x56xf32>, %4 : tensor<1x64x54x54xi32>, %5 : tensor<1x64x54x54xf32>, %6 : tensor<1x64x?x54xf32, #relay.sizes<"n - 2">>
+  %6 = relay.nn.conv2d(%d, %w) {dilation = [1, 2]} : (tensor<1x64x?x56xf32, #relay.sizes<"n">>, tensor<64x64x3x3xf32>) -> tensor<1x64x?x52xf32, #relay.sizes<"n - 2">>
+  relay.return %0 : tensor<1x64x27x27xf32>, %2 : tensor<1x64x54x54xf32>, %3 : tensor<1x64x56x56xf32>, %4 : tensor<1x64x54x54xi32>, %5 : tensor<1x64x54x54xf32>, %6 : tensor<1x64x?x52xf32, #relay.sizes<"n - 2">>
 }
 // CHECK:       relay.func @others
 // CHECK-NOT:     winograd

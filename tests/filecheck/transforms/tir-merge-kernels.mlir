@@ -30,7 +30,9 @@ tir.func @caller("A" %A: memref<40x48xf32>, "B" %B: memref<48xf32>) {
 }
 // CHECK:       tir.func private @scale.merged("A" %A: !tir.handle<f32>, "B" %B: memref<48xf32>, "extent" %extent: i32) attrs {relay.kernel = true} {
 // CHECK-NEXT:    %[[MOST:.*]] = arith.constant 40 : i32
-// CHECK-NEXT:    %[[LIMITED:.*]] = arith.minsi %extent, %[[MOST]] : i32
+// CHECK-NEXT:    %[[AT_MOST:.*]] = arith.minsi %extent, %[[MOST]] : i32
+// CHECK-NEXT:    %[[LEAST:.*]] = arith.constant 32 : i32
+// CHECK-NEXT:    %[[LIMITED:.*]] = arith.maxsi %[[AT_MOST]], %[[LEAST]] : i32
 // CHECK-NEXT:    %[[EXTENT:.*]] = tir.let "extent_1" %[[LIMITED]] : i32
 // CHECK-NEXT:    %A_1 = tir.decl_buffer "A" %A dims [%[[EXTENT]]] : !tir.handle<f32> -> memref<?x48xf32>
 // CHECK-NEXT:    tir.for serial "i" %i : i32 in [0 +: %[[EXTENT]]] {

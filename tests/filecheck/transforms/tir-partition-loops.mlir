@@ -174,3 +174,44 @@ tir.func @between("n" %n: i32, "m" %m: i32, "B" %B: memref<99xf32>, "x" %x: f32)
 // CHECK-NEXT:    tir.for serial "i" %{{.+}} : i32 in [0 +: %n] {
 // CHECK-NEXT:      tir.for serial "j"
 // CHECK:             tir.if
+
+// The number of rows is compared once for each row: the loop over tiles of rows stays whole, the loop over columns in
+// tiles is divided.
+tir.func @rows("a" %a: !tir.handle, "x" %x: f32) {
+  %n = tir.symbol "n" : i32
+  %m = tir.symbol "m" : i32
+  %A = tir.match_buffer "A" %a dims [%n, %m] : !tir.handle -> memref<?x?xf32>
+  %c7 = arith.constant 7 : i32
+  %c8 = arith.constant 8 : i32
+  %0 = arith.addi %n, %c7 : i32
+  %rows = arith.floordivsi %0, %c8 : i32
+  %1 = arith.addi %m, %c7 : i32
+  %columns = arith.floordivsi %1, %c8 : i32
+  tir.for serial "i" %i : i32 in [0 +: %rows] {
+    tir.for serial "i_1" %i_1 : i32 in [0 +: 8] {
+      tir.for serial "j" %j : i32 in [0 +: %columns] {
+        tir.for vectorized "j_1" %j_1 : i32 in [0 +: 8] {
+          %c8_1 = arith.constant 8 : i32
+          %2 = arith.muli %i, %c8_1 : i32
+          %r = arith.addi %2, %i_1 : i32
+          %3 = arith.muli %j, %c8_1 : i32
+          %c = arith.addi %3, %j_1 : i32
+          %4 = arith.cmpi slt, %r, %n : i32
+          %5 = arith.cmpi slt, %c, %m : i32
+          %6 = arith.andi %4, %5 : i1
+          tir.if %6 {
+            tir.store %x, %A[%r, %c] : memref<?x?xf32>
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK:       tir.func @rows(
+// CHECK:         tir.for serial "i"
+// CHECK-NEXT:      tir.for serial "i_1" %{{.+}} : i32 in [0 +: 8] {
+// CHECK:             tir.for serial "j"
+// CHECK:               tir.if
+// CHECK:             tir.for serial "j"
+// CHECK:               tir.if
+// CHECK-NOT:     tir.for serial "i"

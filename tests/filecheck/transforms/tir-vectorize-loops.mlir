@@ -156,3 +156,33 @@ tir.func @symbolic("A" %A: memref<99xf64>, "x" %x: f64, "n" %n: i32) {
 // SERIAL-NEXT:       tir.store %x, %A[%[[i]]] : memref<99xf64>
 // SERIAL-NEXT:     }
 // SERIAL-NEXT:   }
+
+// The lanes of 8 consecutive numbers from a multiple of 8 have one quotient by 16, and consecutive remainders; by 12
+// they may have two.
+tir.func @divisions("A" %A: memref<4x16xf32>, "B" %B: memref<99xf32>, "x" %x: f32, "n" %n: i32) {
+  tir.for vectorized "i" %i : i32 in [0 +: 8] {
+    %c8 = arith.constant 8 : i32
+    %first = arith.muli %n, %c8 : i32
+    %k = arith.addi %first, %i : i32
+    %c16 = arith.constant 16 : i32
+    %q = arith.floordivsi %k, %c16 : i32
+    %r = tir.floormod %k, %c16 : i32
+    tir.store %x, %A[%q, %r] : memref<4x16xf32>
+  }
+  tir.for vectorized "i" %i : i32 in [0 +: 8] {
+    %c8 = arith.constant 8 : i32
+    %first = arith.muli %n, %c8 : i32
+    %k = arith.addi %first, %i : i32
+    %c12 = arith.constant 12 : i32
+    %r = tir.floormod %k, %c12 : i32
+    tir.store %x, %B[%r] : memref<99xf32>
+  }
+}
+// CHECK:         tir.func @divisions(
+// CHECK:           %[[first:.*]] = arith.muli %n, %{{.*}} : i32
+// CHECK:           %[[q:.*]] = arith.floordivsi %[[first]], %{{.*}} : i32
+// CHECK:           %[[m:.*]] = tir.floormod %[[first]], %{{.*}} : i32
+// CHECK:           %[[r:.*]] = tir.ramp %[[m]], %{{.*}} : vector<8xi32>
+// CHECK-NEXT:      tir.store %{{.*}}, %A[%[[q]], %[[r]] : vector<8xi32>] : memref<4x16xf32>
+// CHECK:           %[[r:.*]] = tir.floormod %{{.*}}, %{{.*}} : vector<8xi32>
+// CHECK:           tir.store %{{.*}}, %B[%[[r]] : vector<8xi32>] : memref<99xf32>

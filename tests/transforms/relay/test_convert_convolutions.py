@@ -91,7 +91,7 @@ def test_a_saved_graph_has_the_transformed_weights(tmp_path: Path) -> None:
             "estimated speed of Winograd's algorithm 1.03 with tiles of 2 and 0.59 with tiles of 4, "
             "expected 1.15 or more",
         ),
-        ((*SHAPE[:3], "n"), 32, {}, "a dynamic size"),
+        ((*SHAPE[:3], "n"), 32, {"padding": 2, "dilation": 2}, "a dynamic size"),
     ],
 )
 def test_a_convolution_stays_direct_for_a_reason(shape: Any, channels: int, attributes: Any, reason: str) -> None:
