@@ -210,11 +210,12 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
             raise TeError(f"{self.name}: data_layout {self.data_layout}, expected {self.out_layout} as of the result")
         blocks, sizes = self.extents(weight, 1)
         windows, taps = windows_of(self, self.padding, sizes), tap_axes(self, sizes)
-        if self.reads_blocks:
+        if self.reads_blocks and all(known_extent(extent) is not None for extent in data.shape[2:-1]):
             element, counts = _inside(data, windows), window_counts(data.shape[2:-1], windows)
             require_windows(self.name, data, counts, windows)
         else:
-            element, counts = padded_image(self.name, self._image(data, blocks), range(2, self.rank + 2), windows)
+            image = data if self.reads_blocks else self._image(data, blocks)
+            element, counts = padded_image(self.name, image, range(2, self.rank + 2), windows)
 
         def product(batch: PrimExpr, block: PrimExpr, place: Sequence[PrimExpr], lane: PrimExpr) -> PrimExpr:
             x = element(batch, block, *at_taps(place, windows, taps), lane)

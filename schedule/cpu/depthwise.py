@@ -13,16 +13,20 @@ from ..rules.results import decline_unless
 from .channels import (
     LANES,
     copy_in_order,
+    extents_of,
     image_extents,
     index_read,
     number_annotated,
     registers_of_block,
+    require_known,
     require_lanes,
     steps_before,
     transpose_in_registers,
 )
 from .tiles import fill_registers, keep_in_registers, parts, sums_of_windows
 
+HIGHEST_OF_ANY = 4
+"""The greatest number of columns of a tile of sums in rows of any size."""
 COLUMNS = "columns"
 """The annotation of the block of the sums: the columns of an image of the result."""
 
@@ -64,19 +68,25 @@ def packed_depthwise_of_blocks(cpu: CpuModel, sch: Schedule, sums: BlockRV) -> t
     """Schedules a depthwise convolution with weights in blocks of channels, whose image and result have blocks too.
 
     Vectors are of channels. The sums of some columns of a row at a time are in registers during the loop over the rows
-    of taps, whose taps are unrolled, so that windows that overlap load a pixel once.
+    of taps, whose taps are unrolled, so that windows that overlap load a pixel once. An image of dynamic size is
+    padded for each block of channels.
 
-    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: dynamic sizes,
-    windows or images of less than two dimensions, and blocks of other numbers of channels than 16.
+    sums: the block of the sums. Returns the schedule in words, and the names of the blocks. Declines: windows or images
+    of less than two dimensions, windows of dynamic size, and blocks of other numbers of channels than 16.
     """
-    extents = image_extents(sch, sums)
-    decline_unless(len(extents) == 6, "its rows and columns are collapsed")
+    extents = extents_of(sch, sums)
+    decline_unless(len(extents) == 7, "its rows and columns are collapsed")
     *_, columns, lanes, _, taps = extents
+    lanes, taps = require_known([lanes, taps])
     require_lanes(lanes)
     height = _height(cpu, sch, sums, columns, taps)
+    steps = steps_before(sch, sums)
+    for step in steps:  # the padding of an image of dynamic size
+        sch.compute_at(step, sch.get_loops(sums)[1], preserve_unit_loops=True)
+        fill_registers(sch, sch.get_loops(step)[-1:])
     _sum(sch, sums, sch.get_loops(sums)[-4:], height)
-    name = block_of(sch, sums).block_name.data
-    return f"sums in registers, {LANES} channels of {height} columns", (name,)
+    names = tuple(block_of(sch, block).block_name.data for block in (*steps, sums))
+    return f"sums in registers, {LANES} channels of {height} columns", names
 
 
 def _transpose_results(sch: Schedule, output: BlockRV, sums: BlockRV, square: int) -> LoopRV:
@@ -91,10 +101,12 @@ def _transpose_results(sch: Schedule, output: BlockRV, sums: BlockRV, square: in
     return k
 
 
-def _height(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int, taps: int) -> int:
-    """The number of columns of a tile of sums. columns: of an image.  taps: of a row of a window."""
+def _height(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int | None, taps: int) -> int:
+    """The number of columns of a tile of sums. columns: of an image, None if it is dynamic.  taps: of a row of a
+    window."""
     vectors = registers_of_block(cpu, element_bytes(result_of(block_of(sch, sums))))
-    return parts(columns, sums_of_windows(cpu, taps, vectors) // vectors)
+    most = sums_of_windows(cpu, taps, vectors) // vectors
+    return min(most, HIGHEST_OF_ANY) if columns is None else parts(columns, most)
 
 
 def _sum(sch: Schedule, sums: BlockRV, row: Sequence[LoopRV], height: int) -> None:

@@ -22,14 +22,17 @@ CHANNELS = (16, 24, 32, 48)
 
 
 class Network:
-    """A network of random operators. shapes: of the images computed so far, channels, rows and columns."""
+    """A network of random operators. has_any_size: whether the rows and columns of the input are dynamic.  images: the
+    images computed so far, with their channels, rows and columns."""
 
     def __init__(self, draw: Draw):
         self.draw = draw
         self.random = np.random.default_rng(draw(st.integers(0, 999)))
         self.first = draw(st.sampled_from((1, 2, "n")))
         self.shape: Shape = (draw(st.sampled_from((3, *CHANNELS))), draw(st.integers(3, 9)), draw(st.integers(3, 9)))
-        self.input = relay.var("x", shape=(self.first, *self.shape))
+        self.has_any_size = draw(st.booleans())
+        image = ("h", "w") if self.has_any_size else self.shape[1:]
+        self.input = relay.var("x", shape=(self.first, self.shape[0], *image))
         self.images: list[tuple[Expr, Shape]] = [(self.input, self.shape)]
         self.convolution(self.input, self.shape)
 
@@ -38,6 +41,10 @@ class Network:
 
     def add(self, image: Expr, shape: Shape) -> None:
         self.images.append((image, shape))
+
+    def images_like(self, x: Expr, is_like: Callable[[Shape], bool]) -> list[tuple[Expr, Shape]]:
+        """The images whose shapes are like another's; that image alone if sizes are dynamic, equal by chance."""
+        return [(image, shape) for image, shape in self.images if (image is x if self.has_any_size else is_like(shape))]
 
     def convolution(self, x: Expr, shape: Shape) -> None:
         size, pad = self.draw(st.sampled_from(((1, 0), (3, 1), (3, 0)))) if min(shape[1:]) > 2 else (1, 0)
@@ -64,9 +71,11 @@ class Network:
 
     def elements(self, x: Expr, shape: Shape) -> None:
         channels, height, width = shape
-        others = [self.constant(channels, 1, 1), self.constant(1, height, width), relay.const(0.5)]
-        others += [relay.tanh(image) for image, other in self.images if other == shape]  # no number becomes infinite
-        others += [self.constant(channels, height, width), relay.sigmoid(relay.mean(x, axis=[2, 3], keepdims=True))]
+        others = [self.constant(channels, 1, 1), relay.const(0.5)]
+        others += [relay.tanh(image) for image, _ in self.images_like(x, shape.__eq__)]  # no number becomes infinite
+        others += [relay.sigmoid(relay.mean(x, axis=[2, 3], keepdims=True))]
+        if not self.has_any_size:
+            others += [self.constant(1, height, width), self.constant(channels, height, width)]
         kind = self.draw(st.integers(0, 3))
         if kind == 0:
             self.add(relay.nn.bias_add(x, self.constant(channels)), shape)
@@ -77,7 +86,7 @@ class Network:
             self.add(op(x, self.draw(st.sampled_from(others))), shape)
 
     def concatenation(self, x: Expr, shape: Shape) -> None:
-        parts = [(image, other) for image, other in self.images if other[1:] == shape[1:]]
+        parts = self.images_like(x, lambda other: other[1:] == shape[1:])
         chosen = [(x, shape), self.draw(st.sampled_from(parts))]
         self.add(relay.concatenate([image for image, _ in chosen], axis=1), (sum(s[0] for _, s in chosen), *shape[1:]))
 

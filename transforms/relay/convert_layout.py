@@ -23,6 +23,7 @@ from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
 from .graphs import erase, graphs_of, replace
 from .pack_weights import Form, form_of
+from .plain_convolutions import has_static_images
 
 _remarks = PassRemarks("relay-convert-layout")
 
@@ -39,12 +40,12 @@ class RelayConvertLayoutPass(ModulePass):
     where images without blocks are transposed, and read pixel by pixel. The weights are packed as by
     `relay-pack-weights`.
 
-    An image has blocks if it has whole blocks of channels, static rows and columns, and if the operator that computes
-    it and all operators that read it support the layout: `nn.conv2d` with packed weights, `nn.conv2d_winograd`, pools,
-    operators on elements, reductions of all rows and columns, and concatenations of channels. Pools, operators on
-    elements and concatenations have blocks in all their images or in none, so that no image is copied from one layout
-    to the other. A convolution whose result has no blocks reads an image without blocks, if its weights are then not
-    packed (`relay-pack-weights`).
+    An image has blocks if it has whole blocks of channels, and if the operator that computes it and all operators that
+    read it support the layout: `nn.conv2d` with packed weights, `nn.conv2d_winograd`, pools, operators on elements,
+    reductions of all rows and columns, and concatenations of channels. Rows and columns may be dynamic. Pools,
+    operators on elements and concatenations have blocks in all their images or in none, so that no image is copied from
+    one layout to the other. A convolution whose result has no blocks reads an image without blocks, if its weights are
+    then not packed (`relay-pack-weights`).
 
     Before
         %y = relay.nn.conv2d(%x, %v) : (tensor<1x32x28x28xf32>, tensor<192x32x1x1xf32>) -> tensor<1x192x28x28xf32>
@@ -130,13 +131,12 @@ def _reason(image: SSAValue, kinds: Mapping[OperatorOp, _Kind]) -> str:
 
 
 def _has_blocks(image: SSAValue) -> bool:
-    """Whether a tensor is an image of several pixels, of static size, with whole blocks of channels."""
+    """Whether a tensor is an image of several pixels, or of any number, with whole blocks of channels."""
     shape = shape_of(image)
     if len(shape) != 4:
         return False
     _, channels, *extents = shape
-    known = [n for n in extents if isinstance(n, int)]
-    return isinstance(channels, int) and not channels % LANES and len(known) == 2 and known != [1, 1]
+    return isinstance(channels, int) and not channels % LANES and extents != [1, 1]
 
 
 # Kinds of operators
@@ -190,13 +190,16 @@ class _Convolution(_Kind):
 
 
 class _Depthwise(_Convolution):
-    """Depthwise convolutions with constant weights. A result with blocks needs an image with blocks."""
+    """Depthwise convolutions with constant weights. A result with blocks needs an image with blocks; an image with
+    blocks, of dynamic size, needs a result with blocks."""
 
     def reads(self, op: OperatorOp, index: int) -> bool:
         return index == 0
 
     def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
-        return set() if op.args[0] in blocked else {op.outputs[0]}
+        if op.args[0] not in blocked:
+            return {op.outputs[0]}
+        return set() if op.outputs[0] in blocked or has_static_images(*op.args) else {op.args[0]}
 
 
 class _Winograd(_Kind):

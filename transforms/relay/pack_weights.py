@@ -213,10 +213,12 @@ def _lack_of_depthwise(op: OperatorOp) -> str:
     channels = shape_of(op.args[0])[1]
     if not isinstance(channels, int) or list(shape_of(op.args[1])[:2]) != [channels, 1]:
         return "groups of several channels"
-    return lack_of_plain_form(op, _DTYPES, groups=channels) or _lack_of_blocks(channels)
+    return lack_of_plain_form(op, _DTYPES, groups=channels, any_pixels=True) or _lack_of_blocks(channels)
 
 
 def _loss_of_depthwise(op: OperatorOp) -> str:
+    if not has_static_images(*op.args):
+        return "a dynamic size"
     width = result_extents(op)[-1]
     return f"{width} columns of the result fill vectors" if width > LANES else ""
 

@@ -67,3 +67,32 @@ relay.func @to_channels("x" %x: tensor<1x16x8x8xf32>) {
 // CHECK:         relay.nn.contrib_conv2d_pack({{.*}} -> tensor<1x3x8x8x16xf32>
 // CHECK:         %[[D:.+]] = relay.nn.contrib_depthwise_conv2d_pack({{.*}}data_layout = "NCHW16c", out_layout = "NCHW"} : (tensor<1x3x8x8x16xf32>, {{.*}} -> tensor<1x48x8x8xf32>
 // CHECK-NEXT:    relay.nn.conv2d(%[[D]], %w)
+
+// -----
+
+// Images of any size. A depthwise convolution of such an image has blocks in both its images or in none.
+relay.func @any_size("x" %x: tensor<1x16x?x?xf32, #relay.sizes<"h", "w">>) {
+  %v = relay.constant "v" : tensor<48x16x1x1xf32>
+  %d = relay.constant "d" : tensor<48x1x3x3xf32>
+  %w = relay.constant "w" : tensor<24x48x1x1xf32>
+  %0 = relay.nn.conv2d(%x, %v) : (tensor<1x16x?x?xf32, #relay.sizes<"h", "w">>, tensor<48x16x1x1xf32>) -> tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>
+  %1 = relay.nn.conv2d(%0, %d) {padding = 1, groups = 48} : (tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>, tensor<48x1x3x3xf32>) -> tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>
+  %2 = relay.nn.conv2d(%1, %w) : (tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>, tensor<24x48x1x1xf32>) -> tensor<1x24x?x?xf32, #relay.sizes<"h", "w">>
+  relay.return %2 : tensor<1x24x?x?xf32, #relay.sizes<"h", "w">>
+}
+// CHECK:       relay.func @any_size
+// CHECK:         relay.nn.contrib_conv2d_pack({{.*}} -> tensor<1x3x?x?x16xf32, #relay.sizes<"h", "w">>
+// CHECK:         %[[D:.+]] = relay.nn.contrib_depthwise_conv2d_pack({{.*}}data_layout = "NCHW16c", out_layout = "NCHW16c"} : (tensor<1x3x?x?x16xf32, {{.*}} -> tensor<1x3x?x?x16xf32, #relay.sizes<"h", "w">>
+// CHECK:         relay.nn.contrib_conv2d_pack(%[[D]], {{.*}} -> tensor<1x24x?x?xf32, #relay.sizes<"h", "w">>
+
+// -----
+
+relay.func @any_size_returned("x" %x: tensor<1x16x?x?xf32, #relay.sizes<"h", "w">>) {
+  %v = relay.constant "v" : tensor<48x16x1x1xf32>
+  %d = relay.constant "d" : tensor<48x1x3x3xf32>
+  %0 = relay.nn.conv2d(%x, %v) : (tensor<1x16x?x?xf32, #relay.sizes<"h", "w">>, tensor<48x16x1x1xf32>) -> tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>
+  %1 = relay.nn.conv2d(%0, %d) {padding = 1, groups = 48} : (tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>, tensor<48x1x3x3xf32>) -> tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>
+  relay.return %1 : tensor<1x48x?x?xf32, #relay.sizes<"h", "w">>
+}
+// CHECK:       relay.func @any_size_returned
+// CHECK-NOT:     16c
