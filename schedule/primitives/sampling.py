@@ -99,10 +99,10 @@ class Sampling(Recorder):
         """Choose a loop around all consumers of a block, for `compute_at`; or the current location, or none.
 
         decision: the index of the loop among those around the consumers, outermost 0; -1 for the current location (then
-        `compute_at` does nothing), -2 for no location (then `compute_at` inlines the block). Of the
-        loops with several iterations, those before the first reduction loop are drawn, and the reduction loops up to
-        the next spatial loop. `compute_at` checks whether the block may move there. ScheduleError if there is no such loop, or it encloses the
-        block.
+        `compute_at` does nothing), -2 for no location (then `compute_at` inlines the block). Of the loops with several
+        iterations, those before the first reduction loop are drawn, and the reduction loops up to the next spatial
+        loop. `compute_at` checks whether the block may move there. ScheduleError if there is no such loop, or it
+        encloses the block.
         """
         return self.record(SampleComputeLocationOp, block=self._block(block), decision=decision)[0]
 
@@ -245,8 +245,8 @@ def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int
         decision = state.random.choice([_AT_ROOT, *inlined, *(n for n in _worthwhile(loops) if n in places)])
     if decision not in (_AT_ROOT, _INLINED, *places):
         raise ScheduleError(
-            f"decision {decision}: expected -2, -1 or the number of one of the {len(places)} loops around all consumers "
-            f"of block {block_name(block)} and not around the block, {sorted(places)}",
+            f"decision {decision}: expected -2, -1 or the number of one of the {len(places)} loops around all "
+            f"consumers, and not around the block {block_name(block)}: {sorted(places)}",
             [block],
         )
     locations: dict[int, ComputeLocation] = {_AT_ROOT: ROOT, _INLINED: INLINE}
