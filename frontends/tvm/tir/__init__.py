@@ -129,6 +129,18 @@ class Schedule(_Schedule):
         op: typing.Any = rv_or_stmt.underneath if isinstance(rv_or_stmt, Stmt) else self.op(rv_or_stmt)
         return StmtSRef(op)
 
+    def split(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, loop: LoopRV, factors: typing.Any, *arguments: typing.Any, **options: typing.Any
+    ) -> list[LoopRV]:
+        """Splits a loop, as `stepwell.Schedule` does. Constants among the factors are numbers."""
+        return super().split(loop, _plain(factors), *arguments, **options)
+
+    def loop_partition(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, loop: LoopRV, factors: typing.Any, *arguments: typing.Any, **options: typing.Any
+    ) -> list[LoopRV]:
+        """Divides a loop, as `stepwell.Schedule` does. Constants among the factors are numbers."""
+        return super().loop_partition(loop, _plain(factors), *arguments, **options)
+
     def annotate(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: typing.Any
     ) -> None:
