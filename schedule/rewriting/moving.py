@@ -92,7 +92,7 @@ def _rebuild(
 def _loops_for(
     analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange], gap: Gap, preserve_unit_loops: bool
 ) -> tuple[list[ForOp], list[SSAValue | None]]:
-    """Build the new loops at a gap; returns the loops, and the variable that each axis adds to the start of its side."""
+    """Build the new loops at a gap; returns the loops, and the variable that each axis adds to its start."""
     loops: list[ForOp] = []
     steps: list[SSAValue | None] = []
     builder = gap.builder()
