@@ -182,7 +182,7 @@ class Schedule:
         if axis.kind != "reduce":
             raise TeError(f"rfactor: axis {axis.var.name} of {op.name} is not reduced along")
         spatial = [other for other in stage.axes if other.kind == "spatial"]
-        if any(other not in stage.leaf_iter_vars for other in spatial) or stage.attributes:
+        if any(other not in stage.leaf_iter_vars for other in spatial) or stage.attributes or stage.relayout:
             raise TeError(f"rfactor: in stage {op.name} other loops than those reduced along were changed before it")
         rank = len(op.axis)
         position = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
@@ -210,7 +210,7 @@ class Schedule:
     ) -> tuple[Stage, ComputeOp]:
         stage = self[tensor]
         stage.require_computed(action)
-        if stage.attributes or (stage.relations and not with_relations):
+        if stage.attributes or stage.relayout or (stage.relations and not with_relations):
             raise TeError(f"{action}: the loops of stage {stage.name} were changed before it")
         return stage, stage.op
 
@@ -347,7 +347,8 @@ def axis_extents(stage: Stage) -> dict[IterVar, PrimExpr]:
     """The extents of all past and present axes of a stage, where the stage computes its whole operation."""
     op = stage.op
     assert isinstance(op, ComputeOp)
-    extents = {axis: axis.dom.extent for axis in (*op.axis, *op.reduce_axis) if axis.dom is not None}
+    own = () if stage.relayout is None else stage.relayout.axes
+    extents = {axis: axis.dom.extent for axis in (*op.axis, *op.reduce_axis, *own) if axis.dom is not None}
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner, factor, nparts):
