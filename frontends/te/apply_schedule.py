@@ -208,7 +208,7 @@ class _Application:
             op = self._block(block)
             read = reads_of(op)
             parameter = None if position is None else _function_of(op).body.block.args[position]
-            if parameter in read:
+            if parameter is not None and parameter in read:
                 with _stage_in_errors(stage, change.where):
                     return self.sch.transform_layout(block, ("read", read.index(parameter)), change.index_map)
         raise TeError(f"transform_layout: no te.compute of the schedule reads {stage.name} ({change.where})")

@@ -192,7 +192,9 @@ class Schedule:
             position = max(position, 1)  # the time is the first dimension
         leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
         extents = axis_extents(stage)
-        new_axes = {leaf: _reduce_axis(leaf, extents[leaf]) for leaf in leaves}
+        new_axes = {
+            leaf: leaf if leaf is not axis and _is_whole(leaf) else _reduce_axis(leaf, extents[leaf]) for leaf in leaves
+        }
         values, conditions = _axis_values(stage, {leaf: new.var for leaf, new in new_axes.items()}, extents)
         variables: Mapping[Var, PrimExpr] = {old.var: values[old] for old in op.reduce_axis}
         rest = [new_axes[leaf] for leaf in leaves if leaf is not axis]
@@ -443,6 +445,11 @@ def _loop_values(stage: Stage, extents: Mapping[IterVar, PrimExpr]) -> dict[Iter
 def _is_product(whole: PrimExpr, a: PrimExpr, b: PrimExpr) -> bool:
     product = a * b
     return isinstance(whole, IntImm) and isinstance(product, IntImm) and whole.value == product.value
+
+
+def _is_whole(axis: IterVar) -> bool:
+    """Whether an axis is that of an operation, and begins at 0."""
+    return axis.dom is not None and isinstance(axis.dom.min, IntImm) and axis.dom.min.value == 0
 
 
 def _reduce_axis(axis: IterVar, extent: PrimExpr) -> IterVar:

@@ -92,7 +92,7 @@ class IterVarAttr:
     iter_type: int
     bind_thread: IterVar | None = None
     tensor_intrin: TensorIntrin | None = None
-    pragma_keys: tuple[str, ...] = ()
+    pragma_keys: tuple[StringImm, ...] = ()
     pragma_values: tuple[Any, ...] = ()
 
     @staticmethod
@@ -100,7 +100,7 @@ class IterVarAttr:
         """The attributes of an axis."""
         kinds = {"unroll": IterVar.Unrolled, "vectorize": IterVar.Vectorized, "parallel": IterVar.Parallelized}
         pragmas = {key: value for key, value in attributes.annotations.items() if key.startswith("pragma_")}
-        keys = tuple(key.removeprefix("pragma_") for key in pragmas)
+        keys = tuple(StringImm(key.removeprefix("pragma_")) for key in pragmas)
         kind = axis.iter_type if attributes.kind is None else kinds[attributes.kind]
         values = tuple(
             StringImm(each) if isinstance(each, str) else as_expr(each) if isinstance(each, int | float) else each

@@ -53,11 +53,11 @@ class CompareBeforeAfter:
             with pytest.raises(expected):
                 _apply(transform, before)
             return
-        after = _apply(transform, before)
+        after: Any = _apply(transform, before)
         try:
             assert_structural_equal(_without_symbol(after), _without_symbol(expected))
         except ValueError as error:
-            texts = "\n".join(f"{name}:\n{mod.script()}" for name, mod in (("after", after), ("expected", expected)))
+            texts = f"after:\n{after.script()}\nexpected:\n{expected.script()}"
             raise ValueError(f"{error}\n{texts}") from error
 
 
@@ -93,7 +93,8 @@ def _reader(value: Any) -> Callable[[Any], Any]:
     if isinstance(value, Module) or (inspect.isclass(value) and issubclass(value, Exception)):
         return lambda self: value
     if _is_method(value):
-        return lambda self: value(self)
+        method: Callable[[Any], Any] = value
+        return lambda self: method(self)
     if inspect.isclass(value):
         return lambda self: _module_of(value)
     return lambda self: _function_of(value)
@@ -105,7 +106,7 @@ def _function_of(function: Any) -> Any:
 
 def _module_of(functions: type) -> IRModule:
     """The module of the functions of a class, each with its name as its symbol."""
-    parsed = {
+    parsed: dict[str, Any] = {
         name: each if isinstance(each, Module) else _function_of(each)
         for name, each in vars(functions).items()
         if not name.startswith("_")

@@ -61,7 +61,7 @@ from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
 from ..nodes.declarations import Var, decl_buffer, ret
-from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, Let, Load, Ramp, Shuffle
+from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, EqualOp, Let, Load, NotEqualOp, Ramp, Shuffle
 from ..nodes.stmt import (
     Allocate,
     AssertStmt,
@@ -239,6 +239,7 @@ __all__ = [
     "CommReducer",
     "DeclBuffer",
     "Div",
+    "EqualOp",
     "Evaluate",
     "ExprOp",
     "ExprRV",
@@ -263,6 +264,7 @@ __all__ = [
     "Mod",
     "Mul",
     "Not",
+    "NotEqualOp",
     "Or",
     "Prefetch",
     "PrimExpr",

@@ -115,7 +115,9 @@ for i_0 in range(2):
 def test_loops_of_one_iteration_are_kept_if_asked_for() -> None:
     steps = 'i, j = sch.get_loops("D")\nsch.compute_at("B", j, preserve_unit_loops={})'
     assert "for ax0 in range(3):\n" in moved(BLUR, steps.format(False))
-    assert "for ax0, ax1 in T.grid(3, 1):\n" in moved(BLUR, steps.format(True))
+    text = moved(BLUR, steps.format(True))
+    assert "for ax0, ax1 in T.grid(3, 1):\n" in text
+    assert "vj = T.axis.spatial(6, j + ax1)\n" in text
 
 
 def test_tiles_that_do_not_divide_end_with_the_domain() -> None:
