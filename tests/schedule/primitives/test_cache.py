@@ -467,6 +467,6 @@ def test_a_pointer_is_not_redirected_to_another_scope() -> None:
     assert "uses buffer A otherwise" in str(refusal_of(POINTER, "", "sch.cache_read('C', 0, 'shared')"))
 
 
-@pytest.mark.parametrize("attempt", ["sch.cache_read('C', 0, 'shard')", "sch.cache_write('B', 0, 'shard')"])
+@pytest.mark.parametrize("attempt", ["sch.cache_read('D', 0, 'shard')", "sch.cache_write('B', 0, 'shard')"])
 def test_an_unknown_memory_is_refused(attempt: str) -> None:
     assert "no memory 'shard', did you mean 'shared'?" in str(refusal_of(TWO_STAGES, "", attempt))
