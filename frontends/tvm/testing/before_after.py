@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from ....module import Module
 from ..ir.comparison import assert_structural_equal
@@ -57,7 +57,7 @@ class CompareBeforeAfter:
         try:
             assert_structural_equal(_without_symbol(after), _without_symbol(expected))
         except ValueError as error:
-            texts = f"after:\n{after.script()}\nexpected:\n{expected.script()}"
+            texts = f"after:\n{after.script()}\nexpected:\n{cast('Any', expected).script()}"
             raise ValueError(f"{error}\n{texts}") from error
 
 
@@ -93,8 +93,7 @@ def _reader(value: Any) -> Callable[[Any], Any]:
     if isinstance(value, Module) or (inspect.isclass(value) and issubclass(value, Exception)):
         return lambda self: value
     if _is_method(value):
-        method: Callable[[Any], Any] = value
-        return lambda self: method(self)
+        return cast("Callable[[Any], Any]", value)
     if inspect.isclass(value):
         return lambda self: _module_of(value)
     return lambda self: _function_of(value)

@@ -10,7 +10,7 @@ from stepwell.frontends.tvm.script import tir as T
 from stepwell.frontends.tvm.testing import CompareBeforeAfter
 
 
-class TestFunctions(CompareBeforeAfter):
+class Test_functions(CompareBeforeAfter):
     transform = tir.transform.Simplify()
 
     def before(A: T.Buffer((4,), "int32")):
@@ -20,7 +20,7 @@ class TestFunctions(CompareBeforeAfter):
         A[0] = 2
 
 
-class TestModule(CompareBeforeAfter):
+class Test_modules(CompareBeforeAfter):
     @pytest.fixture
     def transform(self):
         def split(mod):
@@ -45,7 +45,7 @@ class TestModule(CompareBeforeAfter):
                     B[vi] = A[vi]
 
 
-class TestError(CompareBeforeAfter):
+class Test_errors(CompareBeforeAfter):
     def transform(self):
         def fail(mod):
             raise ValueError(str(mod))
