@@ -28,6 +28,7 @@ from ...schedule import Schedule as TirSchedule
 from ...schedule.handles import BlockRV, LoopRV
 from ...schedule.rewriting.init_nests import loops_of_init
 from .prim_func import create_prim_func
+from .relayout import Relayout
 from .schedule import Schedule
 from .stage import Attachment, BlockStep, Fuse, Relation, Reorder, Singleton, Split, Stage, Tensorization
 
@@ -94,6 +95,9 @@ def apply_schedule(
         del blocks[:count]
     application = _Application(sch, {stage: blocks_of[stage] for stage in schedule.stages if stage in blocks_of})
     application.observe = observe
+    for stage in schedule.stages:
+        if stage.relayout is not None and isinstance(stage.op, PlaceholderOp):
+            application.relayout_parameter(stage, params)
     application.hoists_inits = not (keeps_inits and all(map(_is_unchanged, schedule.stages)))
     return application.run()
 
@@ -193,7 +197,36 @@ class _Application:
                 parent = stage.attachment.stage
                 self.named[parent].add(parent.innermost(stage.attachment.axis))
 
+    def relayout_parameter(self, stage: Stage, params: Sequence[Tensor | Var]) -> None:
+        """Changes the layout of a parameter. params: the parameters of the function. TeError for one that no stage
+        reads.
+        """
+        change = stage.relayout
+        assert change is not None
+        position = next((n for n, each in enumerate(params) if isinstance(each, Tensor) and each.op is stage.op), None)
+        for block in [block for blocks in self.blocks.values() for block in blocks]:
+            op = self._block(block)
+            read = reads_of(op)
+            parameter = None if position is None else _function_of(op).body.block.args[position]
+            if parameter is not None and parameter in read:
+                with _stage_in_errors(stage, change.where):
+                    return self.sch.transform_layout(block, ("read", read.index(parameter)), change.index_map)
+        raise TeError(f"transform_layout: no te.compute of the schedule reads {stage.name} ({change.where})")
+
+    def _relayout(self, stage: Stage, change: Relayout) -> None:
+        """Changes the layout of the tensors of a stage, and its loops to the loops over them."""
+        blocks = self.blocks[stage]
+        for n in range(stage.op.num_outputs):
+            block, index = (blocks[n], 0) if len(blocks) > 1 else (blocks[0], n)
+            self.sch.transform_layout(block, ("write", index), change.index_map)
+        for block in blocks:
+            self.sch.transform_block_layout(block, change.of_block(len(self._block(block).axes)))
+
     def run(self) -> TirSchedule:
+        for stage in self.blocks:
+            if stage.relayout is not None:
+                with _stage_in_errors(stage, stage.relayout.where):
+                    self._relayout(stage, stage.relayout)
         for stage in self.blocks:
             for step in stage.steps:
                 with _stage_in_errors(stage, step.where):

@@ -18,8 +18,15 @@ def AutoInlineElemWise(sch: Schedule) -> None:
 
 
 def AutoInlineBroadcast(sch: Schedule) -> None:
-    """Inlines as `AutoInlineElemWise`, also the stages that read elements at some of their indices, in their order."""
-    _inline(sch, lambda op: all(indices is not None and _is_part(indices, op.axis) for indices in _read_axes(op)))
+    """Inlines as `AutoInlineElemWise`, also the stages that read elements at some of their indices, in their order, and
+    those with the tag `broadcast`."""
+    _inline(
+        sch,
+        lambda op: (
+            op.tag == "broadcast"
+            or all(indices is not None and _is_part(indices, op.axis) for indices in _read_axes(op))
+        ),
+    )
 
 
 def AutoInlineInjective(sch: Schedule) -> None:

@@ -182,7 +182,7 @@ class Schedule:
         if axis.kind != "reduce":
             raise TeError(f"rfactor: axis {axis.var.name} of {op.name} is not reduced along")
         spatial = [other for other in stage.axes if other.kind == "spatial"]
-        if any(other not in stage.leaf_iter_vars for other in spatial) or stage.attributes:
+        if any(other not in stage.leaf_iter_vars for other in spatial) or stage.attributes or stage.relayout:
             raise TeError(f"rfactor: in stage {op.name} other loops than those reduced along were changed before it")
         rank = len(op.axis)
         position = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
@@ -192,7 +192,9 @@ class Schedule:
             position = max(position, 1)  # the time is the first dimension
         leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
         extents = axis_extents(stage)
-        new_axes = {leaf: _reduce_axis(leaf, extents[leaf]) for leaf in leaves}
+        new_axes = {
+            leaf: leaf if leaf is not axis and _is_whole(leaf) else _reduce_axis(leaf, extents[leaf]) for leaf in leaves
+        }
         values, conditions = _axis_values(stage, {leaf: new.var for leaf, new in new_axes.items()}, extents)
         variables: Mapping[Var, PrimExpr] = {old.var: values[old] for old in op.reduce_axis}
         rest = [new_axes[leaf] for leaf in leaves if leaf is not axis]
@@ -210,7 +212,7 @@ class Schedule:
     ) -> tuple[Stage, ComputeOp]:
         stage = self[tensor]
         stage.require_computed(action)
-        if stage.attributes or (stage.relations and not with_relations):
+        if stage.attributes or stage.relayout or (stage.relations and not with_relations):
             raise TeError(f"{action}: the loops of stage {stage.name} were changed before it")
         return stage, stage.op
 
@@ -347,7 +349,8 @@ def axis_extents(stage: Stage) -> dict[IterVar, PrimExpr]:
     """The extents of all past and present axes of a stage, where the stage computes its whole operation."""
     op = stage.op
     assert isinstance(op, ComputeOp)
-    extents = {axis: axis.dom.extent for axis in (*op.axis, *op.reduce_axis) if axis.dom is not None}
+    own = () if stage.relayout is None else stage.relayout.axes
+    extents = {axis: axis.dom.extent for axis in (*op.axis, *op.reduce_axis, *own) if axis.dom is not None}
     for relation in stage.relations:
         match relation:
             case Split(parent, outer, inner, factor, nparts):
@@ -442,6 +445,11 @@ def _loop_values(stage: Stage, extents: Mapping[IterVar, PrimExpr]) -> dict[Iter
 def _is_product(whole: PrimExpr, a: PrimExpr, b: PrimExpr) -> bool:
     product = a * b
     return isinstance(whole, IntImm) and isinstance(product, IntImm) and whole.value == product.value
+
+
+def _is_whole(axis: IterVar) -> bool:
+    """Whether an axis is that of an operation, and begins at 0."""
+    return axis.dom is not None and isinstance(axis.dom.min, IntImm) and axis.dom.min.value == 0
 
 
 def _reduce_axis(axis: IterVar, extent: PrimExpr) -> IterVar:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
@@ -15,12 +15,13 @@ from ...expressions.expr import IntImm, PrimExpr, StringImm, Var, as_condition, 
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Tensor
 from .intrinsic_calls import axes_of_call, first_axis_of_call
+from .relayout import Relayout, relayout_of
 
 if TYPE_CHECKING:
     from .schedule import Schedule, StageGroup
     from .tensor_intrin import TensorIntrin
 
-UNSUPPORTED_STAGE_METHODS = frozenset(("rolling_buffer", "transform_layout"))
+UNSUPPORTED_STAGE_METHODS = frozenset(("rolling_buffer",))
 """Methods of TVM's stages that are not supported yet."""
 
 
@@ -91,7 +92,7 @@ class IterVarAttr:
     iter_type: int
     bind_thread: IterVar | None = None
     tensor_intrin: TensorIntrin | None = None
-    pragma_keys: tuple[str, ...] = ()
+    pragma_keys: tuple[StringImm, ...] = ()
     pragma_values: tuple[Any, ...] = ()
 
     @staticmethod
@@ -99,7 +100,7 @@ class IterVarAttr:
         """The attributes of an axis."""
         kinds = {"unroll": IterVar.Unrolled, "vectorize": IterVar.Vectorized, "parallel": IterVar.Parallelized}
         pragmas = {key: value for key, value in attributes.annotations.items() if key.startswith("pragma_")}
-        keys = tuple(key.removeprefix("pragma_") for key in pragmas)
+        keys = tuple(StringImm(key.removeprefix("pragma_")) for key in pragmas)
         kind = axis.iter_type if attributes.kind is None else kinds[attributes.kind]
         values = tuple(
             StringImm(each) if isinstance(each, str) else as_expr(each) if isinstance(each, int | float) else each
@@ -155,6 +156,7 @@ class Stage:
 
     def reset(self, op: Operation) -> None:
         """Replaces the operation and discards all loop transformations."""
+        self.relayout: Relayout | None = None
         self.op: Any = op  # users access its axes, which only a ComputeOp has
         self.leaf_iter_vars: list[IterVar] = self.axes
         self.relations: list[Relation] = []
@@ -168,7 +170,7 @@ class Stage:
     @property
     def is_transformed(self) -> bool:
         """Whether loops or blocks of the stage have transformations; its place and its operation do not count."""
-        return bool(self.relations or self.attributes or self.steps or self.tensorization)
+        return bool(self.relations or self.attributes or self.steps or self.tensorization or self.relayout)
 
     @property
     def axes(self) -> list[IterVar]:
@@ -177,6 +179,8 @@ class Stage:
         if not isinstance(self.op, ComputeOp):
             return []
         reduced = () if self.op.is_ragged else self.op.reduce_axis
+        if self.relayout is not None:
+            return [*self.relayout.axes, *reduced]
         return [*self.op.axis[0 if self.scan is None else 1 :], *reduced]
 
     @property
@@ -416,6 +420,30 @@ class Stage:
         """Stores the elements in memory of a scope: "global", "shared", "local", ..."""
         self.require_computed("set_scope")
         self.steps += [BlockStep("set_scope", (n, scope), user_line()) for n in range(self.op.num_outputs)]
+
+    def transform_layout(self, mapping_function: Callable[..., Any]) -> list[IterVar]:
+        """Stores the elements in another layout, and computes them in its order; returns the loops over the elements.
+
+        mapping_function: a function of the indices of an element that returns the new ones, `lambda i, j: [j, i // 4,
+        i % 4]`; `te.AXIS_SEPARATOR` among them has no effect. A parameter of the function, and a result, changes its
+        shape. TeError for a layout with elements of its own, as of a size that 4 does not divide, or a symbolic shape;
+        if loops of the stage have been transformed; and for a part of a scan or a `te.extern`.
+        """
+        if not isinstance(self.op, ComputeOp | PlaceholderOp) or self.scan is not None:
+            raise TeError(
+                f"transform_layout: stage {self.name}, expected a te.placeholder or a te.compute outside scans"
+            )
+        if self.is_transformed or (isinstance(self.op, ComputeOp) and self.op.is_ragged):
+            raise TeError(f"transform_layout: the loops of stage {self.name} were changed before it")
+        tensor = self.op.output(0)
+        dtypes = (
+            [axis.var.dtype for axis in self.op.axis]
+            if isinstance(self.op, ComputeOp)
+            else ["int32"] * len(tensor.shape)
+        )
+        self.relayout = relayout_of(mapping_function, tensor.shape, dtypes, self.name, user_line())
+        self.leaf_iter_vars = self.axes
+        return list(self.relayout.axes)
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Aligns the stride of a dimension to `factor * n + offset` elements. axis: one of `op.axis`."""

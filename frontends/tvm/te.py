@@ -10,6 +10,7 @@ from ...expressions.errors import TeError
 from ...expressions.extern import ExternOp
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, PlaceholderOp, TensorSlice
+from ...schedule.rewriting.index_maps import AXIS_SEPARATOR
 from ...transforms.pipelines import run_pipeline
 from ...transforms.tir.resolve_blocks import TirResolveBlocksPass
 from .. import te
@@ -30,6 +31,7 @@ BaseComputeOp = ComputeOp
 """The operations that compute elements, as TVM's users ask for them."""
 
 __all__ = [
+    "AXIS_SEPARATOR",
     "AutoInlineBroadcast",
     "AutoInlineBroarcast",
     "AutoInlineElemWise",

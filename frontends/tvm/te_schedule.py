@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...expressions.axes import IterVar, Range
@@ -9,7 +10,7 @@ from ...expressions.buffers import Buffer
 from ...expressions.expr import IntImm, PrimExpr
 from ...expressions.expr import Var as NumberVar
 from ...expressions.rewrite import Substitution
-from ...expressions.tensor import PlaceholderOp, Tensor, topological_order
+from ...expressions.tensor import Operation, PlaceholderOp, Tensor, topological_order
 from .. import te
 from ..te.apply_schedule import AxisBounds, apply_schedule
 from ..te.stage import Singleton
@@ -44,6 +45,25 @@ def ScheduleOps(schedule: te.Schedule, bounds: Any, debug_keep_trivial_loop: boo
     """The loops of a schedule. bounds: those of `InferBound`.  debug_keep_trivial_loop: ignored. Errors as of
     `te.apply_schedule`."""
     return schedule_to_module(schedule, parameters(schedule))["main"].body
+
+
+def CreateReadGraph(ops: Sequence[Operation]) -> dict[Operation, list[Tensor]]:
+    """The tensors that operations read, of all operations that some depend on."""
+    reached = topological_order([op.output(n) for op in ops for n in range(op.num_outputs)])
+    return {op: list(op.input_tensors) for op in reached}
+
+
+def PostDFSOrder(roots: Sequence[Operation], graph: Mapping[Operation, Sequence[Tensor]]) -> list[Operation]:
+    """The operations that some depend on, each after those that it reads. graph: the tensors that operations read."""
+    order: dict[Operation, None] = {}
+    todo = [(op, False) for op in reversed(roots)]
+    while todo:
+        op, is_complete = todo.pop()
+        if is_complete:
+            order.setdefault(op)
+        elif op not in order:
+            todo += [(op, True), *((tensor.op, False) for tensor in reversed(graph.get(op, ())))]
+    return list(order)
 
 
 def parameters(schedule: te.Schedule) -> list[Tensor | NumberVar]:
@@ -88,5 +108,5 @@ def _variables(expr: PrimExpr) -> list[NumberVar]:
     return [expr] if isinstance(expr, NumberVar) else [var for child in expr.children for var in _variables(child)]
 
 
-__all__ = ["Buffer", "InferBound", "ScheduleOps", "Singleton"]
+__all__ = ["Buffer", "CreateReadGraph", "InferBound", "PostDFSOrder", "ScheduleOps", "Singleton"]
 __all__ += names.__all__

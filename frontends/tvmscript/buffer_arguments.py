@@ -91,7 +91,7 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
         data=None if arguments.data is None else context.pointer(arguments.data, span),
         strides=steps or _implied_strides(context, extents, offset, span),
         offset=offset,
-        scope=context.string(arguments.scope, span, "the scope"),
+        scope=context.string(arguments.scope, span, "the scope") or "global",
         alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
         offset_factor=None if factor in (0, 1) else factor,
     )

@@ -33,6 +33,7 @@ from ..rewriting.copies import (
 )
 from ..rewriting.gaps import Gap, body_start, gap_after_writers, gap_before_next_user
 from ..state import State, applies
+from .annotations import require_memory
 from .arguments import BufferArguments
 
 
@@ -120,6 +121,7 @@ def cache_read(
 ) -> BlockOp:
     buffer = access_at(block, "read", read_buffer_index).buffer
     block = require_block(block)
+    require_memory(storage_scope, block)
     scope = BlockScope(enclosing_scope(block))
     require_one_name(scope, buffer)
     writers = [w for w in scope.writers.get(root_buffer(buffer), ()) if precedes_in_text(w, block)]
@@ -220,6 +222,7 @@ def cache_write(
 ) -> BlockOp:
     buffer = access_at(block, "write", write_buffer_index).buffer
     block = require_block(block)
+    require_memory(storage_scope, block)
     scope = BlockScope(enclosing_scope(block))
     require_one_name(scope, buffer)
     readers = list(dict.fromkeys(consumer_blocks))

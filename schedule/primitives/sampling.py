@@ -8,7 +8,14 @@ from math import comb, prod
 from random import Random
 
 from ...analysis.names import block_name, loop_name
-from ...analysis.scopes import BlockScope, enclosing_scope, loops_around, lowest_common_ancestor
+from ...analysis.scopes import (
+    BlockScope,
+    child_blocks,
+    depends_on,
+    enclosing_scope,
+    loops_around,
+    lowest_common_ancestor,
+)
 from ...core.errors import ScheduleError
 from ...dialects.schedule import (
     INFERRED,
@@ -20,6 +27,7 @@ from ...dialects.schedule import (
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ..handles import BlockLike, ExprRV, LoopRV
 from ..recorder import Recorder
+from ..rewriting.init_nests import is_reduction_axis
 from ..state import INLINE, ROOT, ComputeLocation, SampledTargets, State, applies
 
 _ANY = -1
@@ -91,8 +99,10 @@ class Sampling(Recorder):
         """Choose a loop around all consumers of a block, for `compute_at`; or the current location, or none.
 
         decision: the index of the loop among those around the consumers, outermost 0; -1 for the current location (then
-        `compute_at` does nothing), -2 for no location (then `compute_at` inlines the block). `compute_at` checks
-        whether the block may move there. ScheduleError if there is no such loop.
+        `compute_at` does nothing), -2 for no location (then `compute_at` inlines the block). Of the loops with several
+        iterations, those before the first reduction loop are drawn, and the reduction loops up to the next spatial
+        loop. `compute_at` checks whether the block may move there. ScheduleError if there is no such loop, or it
+        encloses the block.
         """
         return self.record(SampleComputeLocationOp, block=self._block(block), decision=decision)[0]
 
@@ -229,25 +239,45 @@ def sample_compute_location(state: State, block: BlockOp | FuncOp, decision: int
     if isinstance(block, FuncOp):
         raise ScheduleError("the root block has no place to be computed at")
     loops = _common_loops(block)
+    places = {index: loop for index, loop in enumerate(loops) if not loop.is_ancestor(block)}
     if decision is None:
-        inlined = [_INLINED] if loops and block.init is None else []
-        decision = state.random.choice([_AT_ROOT, *inlined, *range(len(loops))])
-    if not _INLINED <= decision < len(loops):
+        inlined = [_INLINED] if places and block.init is None else []
+        decision = state.random.choice([_AT_ROOT, *inlined, *(n for n in _worthwhile(loops) if n in places)])
+    if decision not in (_AT_ROOT, _INLINED, *places):
         raise ScheduleError(
-            f"decision {decision}: expected -2, -1 or the number of one of the {len(loops)} loops around all consumers "
-            f"of block {block_name(block)}",
+            f"decision {decision}: expected -2, -1 or the number of one of the {len(places)} loops around all "
+            f"consumers, and not around the block {block_name(block)}: {sorted(places)}",
             [block],
         )
     locations: dict[int, ComputeLocation] = {_AT_ROOT: ROOT, _INLINED: INLINE}
-    return SampledTargets([locations[decision] if decision < 0 else loops[decision]], decision)
+    return SampledTargets([locations[decision] if decision < 0 else places[decision]], decision)
 
 
 def _common_loops(block: BlockOp) -> list[ForOp]:
-    """The loops around all consumers of a block, outermost first, without the loops around the block itself."""
+    """The loops around all consumers of a block, outermost first."""
     consumers = BlockScope(enclosing_scope(block)).consumers(block)
     if not consumers:
         return []
     common = lowest_common_ancestor(consumers)
     around = [] if isinstance(common, FuncOp) else loops_around(common)
-    inner = [common] if isinstance(common, ForOp) else []
-    return [loop for loop in (*around, *inner) if not loop.is_ancestor(block)]
+    return [*around, common] if isinstance(common, ForOp) else around
+
+
+def _worthwhile(loops: Sequence[ForOp]) -> list[int]:
+    """The positions of the loops in which a producer is worth computing: of the loops with several iterations, those
+    before the first reduction loop, and the reduction loops up to the next spatial loop, if there is one.
+    """
+    long = [index for index, loop in enumerate(loops) if loop.mixed_bounds[1] != 1]
+    spatial = [index for index in long if not _is_reduction_loop(loops[index])]
+    first = next((index for index in long if index not in spatial), len(loops))
+    end = next((index for index in spatial if index > first), first)
+    return [index for index in long if index < end]
+
+
+def _is_reduction_loop(loop: ForOp) -> bool:
+    """Whether a reduction axis of a block in a loop depends on the variable of the loop."""
+    return any(
+        is_reduction_axis(axis) and depends_on([axis.binding], loop.variable)
+        for block in child_blocks(loop)
+        for axis in block.axes
+    )

@@ -65,15 +65,19 @@ def _rebuild(
     ops = with_expressions(block)
     for op in ops:
         op.detach()
-    loops, indices = _loops_for(analyzer, block, sides, gap, preserve_unit_loops)
+    loops, steps = _loops_for(analyzer, block, sides, gap, preserve_unit_loops)
     if loops:
         for op in ops:
             loops[-1].body.block.add_op(op)
     else:
         gap.insert(ops)
     builder = builder_before(block)
-    for n, (variable, index) in enumerate(zip(block.variables, indices, strict=True)):
-        block.operands[n] = export(analyzer, index, builder, variable.type)
+    indices = [side.low if step is None else side.low + Lin.of(step) for side, step in zip(sides, steps, strict=True)]
+    for n, (variable, side, step) in enumerate(zip(block.variables, sides, steps, strict=True)):
+        if step is None or not side.low.terms:
+            block.operands[n] = export(analyzer, indices[n], builder, variable.type)
+        else:
+            block.operands[n] = builder.add(export(analyzer, side.low, builder, variable.type), step)
     values: dict[SSAValue, Lin] = dict(zip(block.variables, indices, strict=True))
     written = [*_in_domains(analyzer, block, sides), *conditions]
     set_predicate(block, [condition.write(analyzer, builder_before(block), values) for condition in written])
@@ -82,26 +86,26 @@ def _rebuild(
     new = loops[0] if loops else block
     _require_known(block, new, gap.outer)
     erase_empty_around(old_place)
-    simplify_blocks([new])
+    simplify_blocks([new], fixed=block)
 
 
 def _loops_for(
     analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange], gap: Gap, preserve_unit_loops: bool
-) -> tuple[list[ForOp], list[Lin]]:
-    """Build the new loops at a gap; returns the loops and the values of the axes in them."""
+) -> tuple[list[ForOp], list[SSAValue | None]]:
+    """Build the new loops at a gap; returns the loops, and the variable that each axis adds to its start."""
     loops: list[ForOp] = []
-    indices: list[Lin] = []
+    steps: list[SSAValue | None] = []
     builder = gap.builder()
     for variable, side in zip(block.variables, sides, strict=True):
         if analyzer.constant(side.extent) == 1 and not preserve_unit_loops:
-            indices.append(side.low)
+            steps.append(None)
             continue
         extent = export_mixed(analyzer, side.extent, builder, variable.type)
         new = builder.insert(make_loop(f"ax{len(loops)}", 0, extent, variable.type))
         builder = TirBuilder(new.body.block)
         loops.append(new)
-        indices.append(side.low + Lin.of(new.variable))
-    return loops, indices
+        steps.append(new.variable)
+    return loops, steps
 
 
 def _in_domains(analyzer: Analyzer, block: BlockOp, sides: Sequence[IndexRange]) -> Iterator[AxisCondition]:

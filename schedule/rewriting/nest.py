@@ -156,35 +156,38 @@ def _accesses_by(variable: SSAValue) -> list[AccessOp]:
 # Blocks
 
 
-def simplify_blocks(ops: Iterable[Operation]) -> None:
+def simplify_blocks(ops: Iterable[Operation], fixed: BlockOp | None = None) -> None:
     """Simplify the bindings and predicates of the blocks in `ops` (not of nested blocks) to normal form, under the
-    assumptions of the enclosing loops; likewise the bounds of loops and the conditions of branches around them."""
+    assumptions of the enclosing loops; likewise the bounds of loops and the conditions of branches around them.
+
+    fixed: a block whose bindings stay.
+    """
     analyzer = Analyzer(through_lets=False)
     for op in ops:
-        _simplify(analyzer, op)
+        _simplify(analyzer, op, fixed)
 
 
-def _simplify(analyzer: Analyzer, op: Operation) -> None:
+def _simplify(analyzer: Analyzer, op: Operation, fixed: BlockOp | None) -> None:
     match op:
         case BlockOp():
-            _simplify_block(analyzer, op)
+            _simplify_block(analyzer, op, fixed)
         case ForOp():
             _simplify_operands(analyzer, op)
             with analyzer.assumptions():
                 analyzer.enter(op, op.body.block)
                 for inner in statements(op.body.block):
-                    _simplify(analyzer, inner)
+                    _simplify(analyzer, inner, fixed)
         case IfOp():
             _simplify_condition(analyzer, op)
             for region in op.regions:
                 with analyzer.assumptions():
                     analyzer.enter(op, region.block)
                     for inner in statements(region.block):
-                        _simplify(analyzer, inner)
+                        _simplify(analyzer, inner, fixed)
         case _:
             for region in op.regions:
                 for inner in statements(region.block):
-                    _simplify(analyzer, inner)
+                    _simplify(analyzer, inner, fixed)
 
 
 def _simplify_operands(analyzer: Analyzer, op: ForOp) -> None:
@@ -197,10 +200,12 @@ def _simplify_operands(analyzer: Analyzer, op: ForOp) -> None:
         erase_if_dead(value)
 
 
-def _simplify_block(analyzer: Analyzer, op: BlockOp) -> None:
+def _simplify_block(analyzer: Analyzer, op: BlockOp, fixed: BlockOp | None) -> None:
     predicate = op.predicate
     if predicate is not None:
         _simplify_predicate(analyzer, op, predicate)
+    if op is fixed:
+        return
     with analyzer.assuming(op.predicate):
         for i, binding in enumerate(op.bindings):
             simple = _normal(analyzer, binding, op)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..absent import report_absent
 from . import int_set
-from .analyzer import Analyzer, ConstIntBound, ModularSet, ProofStrength
+from .analyzer import Analyzer, ConstIntBound, Extension, ModularSet, ProofStrength
 from .int_set import (
     IntervalSet,
     IntSet,
@@ -19,6 +19,7 @@ __getattr__ = report_absent("tvm.arith")
 __all__ = [
     "Analyzer",
     "ConstIntBound",
+    "Extension",
     "IntSet",
     "IntervalSet",
     "ModularSet",

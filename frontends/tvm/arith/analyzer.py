@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Flag, IntEnum
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
@@ -25,6 +27,7 @@ from ....transforms.pipelines import run_pipeline
 from ....transforms.tir.simplify import TirSimplifyPass
 from ..nodes.functor import post_order_visit
 from ..nodes.reading import NodeReader
+from .bounds import Ends, interval_bounds
 from .int_set import IntervalSet, IntSet, interval_of
 from .modular import modular_set
 from .widening import Widening
@@ -48,6 +51,16 @@ class ProofStrength(IntEnum):
     SYMBOLIC_BOUND = 1
 
 
+class Extension(Flag):
+    """Rules that TVM's `rewrite_simplify` uses on request. `Analyzer` uses all of its rules always."""
+
+    NoExtensions = 0
+    TransitivelyProveInequalities = 1
+    ConvertBooleanToAndOfOrs = 2
+    ApplyConstraintsToBooleanBranches = 4
+    ComparisonOfProductAndSum = 8
+
+
 @dataclass(frozen=True)
 class ModularSet:
     """The values `coeff * n + base` of an integer expression, for integers n."""
@@ -61,29 +74,44 @@ class Analyzer:
 
     Arithmetic of int32 and narrower types does not overflow, as TVM assumes: `simplify` and `modular_set` compute in
     int64. That of int64 wraps as programs do (docs/semantics.md). A variable without a range is any number of its type.
-    TeError for a variable that is bound twice.
+    TeError for a variable that is bound twice. enabled_extensions: without an effect.
     """
 
     def __init__(self) -> None:
+        self.enabled_extensions = Extension.NoExtensions
         self._ranges: dict[Var, axes.Range] = {}
         self._values: dict[Var, PrimExpr] = {}
         self._conditions: list[PrimExpr] = []
+        self._limits: dict[Var, Ends] = {}
 
     def bind(self, var: Var, expr: Any, allow_override: bool = False) -> None:
         """Makes a variable range over a `Range`, or stand for an expression."""
         if not allow_override and (var in self._ranges or var in self._values):
             raise TeError(f"bind: variable {var.name} is bound already")
-        self._ranges.pop(var, None)
-        self._values.pop(var, None)
+        for known in (self._ranges, self._values, self._limits):
+            known.pop(var, None)
         if isinstance(expr, axes.Range):
             self._ranges[var] = expr
         else:
             self._values[var] = cast(var.dtype, expr)
 
     def update(self, var: Var, info: ConstIntBound, override: bool = False) -> None:
-        """Makes a variable range over the interval of `info`."""
+        """Makes a variable range over the interval of `info`, whose ends may be infinite."""
+        if info.min_value == ConstIntBound.NEG_INF or info.max_value == ConstIntBound.POS_INF:
+            self._limit(var, info, override)
+            return
         low, high = (IntImm(var.dtype, value) for value in (info.min_value, info.max_value))
         self.bind(var, axes.Range(low, high - low + 1), override)
+
+    def _limit(self, var: Var, info: ConstIntBound, override: bool) -> None:
+        """Makes a variable range over an interval without one of its ends."""
+        if not override and (var in self._ranges or var in self._values):
+            raise TeError(f"update: variable {var.name} is bound already")
+        self._ranges.pop(var, None)
+        self._values.pop(var, None)
+        low = -math.inf if info.min_value == ConstIntBound.NEG_INF else info.min_value
+        high = math.inf if info.max_value == ConstIntBound.POS_INF else info.max_value
+        self._limits[var] = (low, high)
 
     @contextmanager
     def constraint_scope(self, constraint: Any) -> Generator[None]:
@@ -132,15 +160,21 @@ class Analyzer:
         return self.can_prove(as_expr(lhs) < as_expr(rhs))
 
     def const_int_bound(self, expr: Any) -> ConstIntBound:
-        """The interval of the values of an integer expression, as far as the analysis knows."""
-        program = _Program(self, as_expr(expr))
+        """The interval of the values of an integer expression, as far as the analysis knows. A divisor is not 0."""
+        value = self._binding(as_expr(expr))
+        program = _Program(self, value)
         analyzer = IndexAnalyzer()
         with analyzer.inside(program.store):
             low, high = analyzer.bounds(analyzer.exact(program.stored))
-        limits = int_range(as_expr(expr).data_type)
+        lowest, highest = int_range(value.data_type)
+        if value.data_type.bits == 64:  # an interval without an end, and constants
+            lowest, highest = lowest // 2, highest // 2
+        least, most = interval_bounds(value, self._ranges, self._limits)
+        least = max(least, -math.inf if low <= lowest else low)
+        most = min(most, math.inf if high >= highest else high)
         return ConstIntBound(
-            ConstIntBound.NEG_INF if low <= limits[0] else int(low),
-            ConstIntBound.POS_INF if high >= limits[1] else int(high),
+            ConstIntBound.NEG_INF if math.isinf(least) else int(least),
+            ConstIntBound.POS_INF if math.isinf(most) else int(most),
         )
 
     def modular_set(self, expr: Any) -> ModularSet:
@@ -163,7 +197,13 @@ class Analyzer:
     @property
     def conditions(self) -> list[PrimExpr]:
         """The conditions that hold."""
-        return [self._binding(condition) for condition in self._conditions]
+        limits = [
+            compare(var, int(end))
+            for var, (low, high) in self._limits.items()
+            for end, compare in ((low, operator.ge), (high, operator.le))
+            if not math.isinf(end)
+        ]
+        return [self._binding(condition) for condition in (*limits, *self._conditions)]
 
     @property
     def ranges(self) -> dict[Var, axes.Range]:

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i32
+from xdsl.ir import Block, BlockArgument, Operation
 
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
+from ....dialects.tir import AccessOp, BlockOp, Mixed
+from ....dialects.tir.base import split_mixed
 from ....dialects.tir.tree import has_effect, is_expression_op
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var, const
 from ....expressions.tensor import ProducerLoad
@@ -34,6 +36,7 @@ from ...relay.types import (
 )
 from ..nodes.construction import free_parts
 from ..nodes.expr import Buffer, BufferLoad
+from ..nodes.stmt import Block as TirBlock
 from ..nodes.stmt import Stmt
 from .module import IRModule, PrimFunc
 
@@ -90,6 +93,8 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             return _module_form(IRModule({"main": node}))
         case Module():
             return _module_form(node)
+        case TirBlock(underneath=BlockOp() as op):
+            return _text_without_names(op)
         case Stmt():
             return _statement_form(node, map_free_vars)
         case PrimExpr():
@@ -109,9 +114,10 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
 
 
 def _statement_form(node: Stmt, map_free_vars: bool) -> list[str]:
-    """The form of a function of the statement, and the identities of the parameters that must be the same."""
+    """The form of a function of the statement, and the identities of the variables that must be the same. Buffers
+    correspond to each other in the order of their use."""
     variables, buffers = free_parts(node)
-    named = [] if map_free_vars else [f"{id(each)}" for each in (*buffers, *variables)]
+    named = [] if map_free_vars else [f"{id(each)}" for each in variables]
     return [*named, *_form(PrimFunc([*buffers, *variables], node), map_free_vars)]
 
 
@@ -167,24 +173,51 @@ def _module_form(mod: Module) -> list[str]:
             functions = _annotated({name: func for name, func in mod.items() if isinstance(func, Function)})
             return lines + [line for name in sorted(mod) for line in (name, *canonical_form(functions[name], False))]
     for name in sorted(mod):
-        copy = Module.__getitem__(mod, name).op.clone()
-        for op in copy.walk():
-            op.attributes.pop(SCHEDULED, None)  # no part of the program: tells whether a schedule has changed it
-            for key in _NAMES:
-                if key in op.properties:
-                    op.properties[key] = StringAttr("")
-            for key, value in op.properties.items():
-                if isinstance(value, DictionaryAttr):
-                    op.properties[key] = _sorted_entries(value, name)
-            for key in _LISTS_OF_NAMES:
-                names = op.properties.get(key)
-                if isinstance(names, ArrayAttr):
-                    op.properties[key] = ArrayAttr([StringAttr("")] * len(names))
-            for value in (*op.results, *(arg for block in _blocks(op) for arg in block.args)):
-                value.name_hint = None
-        _order_expressions(copy)
-        lines += str(copy).splitlines()
+        lines += _text_without_names(Module.__getitem__(mod, name).op, name)
     return lines
+
+
+def _text_without_names(root: Operation, function: str = "") -> list[str]:
+    """The lines of the text of a copy of an operation without names, with declared regions in normal form. function:
+    the name of a function, which its symbol repeats."""
+    copy = root.clone()
+    for op in copy.walk():
+        op.attributes.pop(SCHEDULED, None)  # no part of the program: tells whether a schedule has changed it
+        for key in _NAMES:
+            if key in op.properties:
+                op.properties[key] = StringAttr("")
+        for key, value in op.properties.items():
+            if isinstance(value, DictionaryAttr):
+                op.properties[key] = _sorted_entries(value, function)
+        for key in _LISTS_OF_NAMES:
+            names = op.properties.get(key)
+            if isinstance(names, ArrayAttr):
+                op.properties[key] = ArrayAttr([StringAttr("")] * len(names))
+        for value in (*op.results, *(arg for block in _blocks(op) for arg in block.args)):
+            value.name_hint = None
+        if isinstance(op, AccessOp):
+            _fix_units(op)
+    _order_expressions(copy)
+    return str(copy).splitlines()
+
+
+def _fix_units(access: AccessOp) -> None:
+    """Replaces the axes of one value in a declared region by this value: the region has the same elements."""
+    mins, extents = zip(*access.region, strict=True) if access.region else ((), ())
+    plain = [_only_value(low) if extent == 1 else low for low, extent in zip(mins, extents, strict=True)]
+    static, operands = split_mixed(plain)
+    access.static_mins = static
+    access.operands = [access.buffer, *operands, *access.extents]
+    access.properties["operandSegmentSizes"] = DenseArrayBase.from_list(i32, [1, len(operands), len(access.extents)])
+
+
+def _only_value(low: Mixed) -> Mixed:
+    """The value of an axis of a block that has no other one; another number as it is."""
+    block = low.owner.parent_op() if isinstance(low, BlockArgument) else None
+    if not isinstance(low, BlockArgument) or not isinstance(block, BlockOp):
+        return low
+    axis = block.axes[low.index]
+    return axis.low if axis.extent == 1 and isinstance(axis.low, int) else low
 
 
 def _order_expressions(root: Operation) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -15,6 +16,7 @@ from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import ExternCall
 from ....expressions.errors import TeError
 from ....expressions.expr import Call, ExprLike, IntImm, PrimExpr, Var, as_expr, cast
+from ....expressions.rewrite import Substitution
 
 _HANDLE = DType("int", 64)
 PREFIX = "tir."
@@ -244,8 +246,24 @@ class Load(PrimExpr):
         raise TeError(f"{type(self).__name__}: expected BufferLoad, or an expression of te")
 
 
-class Let(Load):
-    """A variable inside of an expression, as of `Load`: values have no names."""
+class Let(PrimExpr):
+    """A variable inside of an expression. Values have no names here: `Let(var, value, body)` is the body with the value
+    in place of the variable."""
+
+    __slots__ = ()
+
+    def __new__(cls, var: Var, value: Any, body: Any, span: None = None) -> Any:  # noqa: ARG004  as in TVM
+        return Substitution({var: cast(var.dtype, value)}).expr(as_expr(body))
+
+
+class EqualOp(Load):
+    """The result of `==`, as of `Load`: it is an expression `EQ` at once."""
+
+    __slots__ = ()
+
+
+class NotEqualOp(Load):
+    """The result of `!=`, as of `Load`: it is an expression `NE` at once."""
 
     __slots__ = ()
 
@@ -257,6 +275,7 @@ class Shuffle(Load):
 
 
 __all__ = [
-    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "ExternCallExpr", "Let", "Load", "OtherExpr",
+    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "EqualOp", "ExternCallExpr", "Let", "Load",
+    "NotEqualOp", "OtherExpr",
     "PointedBuffer", "PointerVar", "Ramp", "Shuffle",
 ]  # fmt: skip

@@ -127,13 +127,18 @@ class _ExpressionWriter(ExpressionEmitter):
                 place = last if expr.lanes == 1 else self.builder.ramp(last, 1, expr.lanes)
                 return self.builder.load(self.buffer(expr.buffer), [*outer, place])
             case BufferArg():
-                return self.values.get(expr.value, expr.value)
+                return self._memory_of(expr.value)
             case OtherExpr():
                 return self.copy(expr.operation, expr.args).results[expr.index]
             case Var():
                 raise TeError(f"variable {expr.name} is declared by no loop, let or parameter around its use")
             case _:
                 return super()._emit(expr)
+
+    def _memory_of(self, value: SSAValue) -> SSAValue:
+        """The value of a buffer of the original function."""
+        known = (new for buffer, new in self.memory.items() if isinstance(buffer, Buffer) and buffer.value is value)
+        return self.values[value] if value in self.values else next(known, value)
 
     def copy(self, op: Operation, args: tuple[PrimExpr, ...]) -> Operation:
         """A copy of an op with these operands and empty regions."""

@@ -16,6 +16,7 @@ import numpy as np
 from ..absent import report_absent
 from ..nd import Device, cuda, device
 from ..target.target import Target
+from .before_after import CompareBeforeAfter as CompareBeforeAfter
 from .checks import assert_prim_expr_equal as assert_prim_expr_equal
 from .checks import check_bool_expr_is_true as check_bool_expr_is_true
 from .checks import check_numerical_grads as check_numerical_grads

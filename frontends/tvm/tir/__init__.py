@@ -61,7 +61,7 @@ from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
 from ..nodes.declarations import Var, decl_buffer, ret
-from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, Let, Load, Ramp, Shuffle
+from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, EqualOp, Let, Load, NotEqualOp, Ramp, Shuffle
 from ..nodes.stmt import (
     Allocate,
     AssertStmt,
@@ -128,6 +128,18 @@ class Schedule(_Schedule):
         """The place of a block or loop in the program: of a handle, or of a node. ScheduleError as of `op`."""
         op: typing.Any = rv_or_stmt.underneath if isinstance(rv_or_stmt, Stmt) else self.op(rv_or_stmt)
         return StmtSRef(op)
+
+    def split(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, loop: LoopRV, factors: typing.Any, *arguments: typing.Any, **options: typing.Any
+    ) -> list[LoopRV]:
+        """Splits a loop, as `stepwell.Schedule` does. Constants among the factors are numbers."""
+        return super().split(loop, _plain(factors), *arguments, **options)
+
+    def loop_partition(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, loop: LoopRV, factors: typing.Any, *arguments: typing.Any, **options: typing.Any
+    ) -> list[LoopRV]:
+        """Divides a loop, as `stepwell.Schedule` does. Constants among the factors are numbers."""
+        return super().loop_partition(loop, _plain(factors), *arguments, **options)
 
     def annotate(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, block_or_loop: BlockLike | LoopRV, ann_key: str, ann_val: typing.Any
@@ -227,6 +239,7 @@ __all__ = [
     "CommReducer",
     "DeclBuffer",
     "Div",
+    "EqualOp",
     "Evaluate",
     "ExprOp",
     "ExprRV",
@@ -251,6 +264,7 @@ __all__ = [
     "Mod",
     "Mul",
     "Not",
+    "NotEqualOp",
     "Or",
     "Prefetch",
     "PrimExpr",

@@ -127,7 +127,8 @@ def test_the_place_and_the_loops_of_a_stage_have_numbers() -> None:
     s[c].pragma(outer, "mark", 3)
     found = s[c].iter_var_attrs
     assert (found[inner].iter_type, found[c.op.axis[1]].iter_type) == (te.IterVar.Unrolled, te.IterVar.Vectorized)
-    assert (found[outer].pragma_keys, found[outer].pragma_values) == (("mark",), (3,))
+    assert [key.value for key in found[outer].pragma_keys] == ["mark"]
+    assert found[outer].pragma_values == (3,)
     s[b].compute_inline()
     assert s[b].attach_type == 2
 

@@ -136,3 +136,36 @@ def test_regions() -> None:
     assert [number(end) for end in (upper.min_value, upper.max_value)] == [0, 61]
     gaps = [tvm.ir.Range.from_min_extent(i * 4, 2)]
     assert arith.estimate_region_lower_bound(gaps, domain, True) is None
+
+
+def test_bounds_without_an_end_and_of_divisions() -> None:
+    analyzer = arith.Analyzer()
+    infinite = arith.ConstIntBound.POS_INF
+    analyzer.update(x, arith.ConstIntBound(-4, infinite))
+    analyzer.update(y, arith.ConstIntBound(1, 9))
+    analyzer.update(z, arith.ConstIntBound(-3, 9))
+    for expr, expected in (
+        (x + 1, (-3, infinite)),
+        (x * y, (-36, infinite)),
+        (y // z, (-9, 9)),
+        (tir.truncdiv(y, z), (-9, 9)),
+        (y % z, (-2, 8)),
+        (tir.truncmod(z, y), (-3, 8)),
+        (te.max(x, y), (1, infinite)),
+        (te.var("b", "uint8"), (0, 255)),
+        (te.size_var("n"), (0, infinite)),
+        (tir.Let(te.var("k"), y, y * 2), (2, 18)),
+    ):
+        found = analyzer.const_int_bound(expr)
+        assert (found.min_value, found.max_value) == expected, expr
+    assert analyzer.can_prove(x > -5)
+    assert not analyzer.can_prove(x > -4)
+
+
+def test_numbers_of_64_bits_that_may_overflow_are_unknown() -> None:
+    a = te.var("a", "int64")
+    analyzer = arith.Analyzer()
+    analyzer.update(a, arith.ConstIntBound(0, 2**63 - 2))
+    found = analyzer.const_int_bound(a * 4)
+    assert (found.min_value, found.max_value) == (arith.ConstIntBound.NEG_INF, arith.ConstIntBound.POS_INF)
+    analyzer.enabled_extensions = arith.Extension.ComparisonOfProductAndSum

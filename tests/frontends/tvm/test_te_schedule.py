@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 import stepwell.frontends.tvm as tvm
 from stepwell.frontends.tvm import te
 
@@ -60,3 +62,34 @@ def test_the_loops_of_a_schedule_are_statements() -> None:
         stmt, lambda node: loops.append(node.loop_var.name) if isinstance(node, tvm.tir.For) else None
     )
     assert loops == ["j", "j", "i"]
+
+
+def test_the_graph_of_operations() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1.0, name="B")
+    c = te.compute((4,), lambda i: b[i] + a[i], name="C")
+    graph = te.schedule.CreateReadGraph([c.op])
+    assert graph == {c.op: [b, a], b.op: [a], a.op: []}
+    assert te.schedule.PostDFSOrder([c.op], graph) == [a.op, b.op, c.op]
+
+
+def test_the_first_step_of_a_reduction_has_the_axes_of_the_sum() -> None:
+    a = te.placeholder((4, 6, 8), name="A")
+    k, m = te.reduce_axis((0, 6), "k"), te.reduce_axis((0, 8), "m")
+    b = te.compute((4,), lambda i: te.sum(a[i, k, m], [k, m]), name="B")
+    s = te.create_schedule(b.op)
+    first = s.rfactor(b, m)
+    assert first.op.reduce_axis == (k,)
+    s[first].split(k, 2)
+    array, result = np.arange(192, dtype="float32").reshape(4, 6, 8), tvm.nd.empty((4,))
+    tvm.build(s, [a, b])(tvm.nd.array(array), result)
+    np.testing.assert_allclose(result.numpy(), array.sum((1, 2)))
+
+
+def test_tensors_with_the_tag_broadcast_are_inlined() -> None:
+    a, b = te.placeholder((1,), name="A"), te.placeholder((4,), name="B")
+    c = te.compute((4,), lambda i: a[0] * b[i], name="C", tag="broadcast")
+    d = te.compute((4,), lambda i: c[i] + 1.0, name="D")
+    s = te.create_schedule(d.op)
+    te.schedule.AutoInlineBroadcast(s)
+    assert s[c].attach_type == 2

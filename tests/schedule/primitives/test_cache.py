@@ -465,3 +465,8 @@ def test_a_pointer_that_may_not_be_redirected_is_refused(old: str, new: str, mes
 
 def test_a_pointer_is_not_redirected_to_another_scope() -> None:
     assert "uses buffer A otherwise" in str(refusal_of(POINTER, "", "sch.cache_read('C', 0, 'shared')"))
+
+
+@pytest.mark.parametrize("attempt", ["sch.cache_read('D', 0, 'shard')", "sch.cache_write('B', 0, 'shard')"])
+def test_an_unknown_memory_is_refused(attempt: str) -> None:
+    assert "no memory 'shard', did you mean 'shared'?" in str(refusal_of(TWO_STAGES, "", attempt))

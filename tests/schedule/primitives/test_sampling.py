@@ -133,6 +133,40 @@ def main(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4,), "float32")):
     assert INLINE not in drawn
 
 
+TILED = """
+@T.prim_func
+def main(A: T.Buffer((4, 8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
+    B = T.alloc_buffer((4, 8, 6), "float32")
+    for n in range(4):
+        for k, j in T.grid(8, 6):
+            with T.block("B"):
+                vn, vk, vj = T.axis.remap("SSS", [n, k, j])
+                B[vn, vk, vj] = A[vn, vk, vj] * T.float32(2)
+        for one, j_0, k_0, unit, j_1, k_1 in T.grid(1, 3, 4, 1, 2, 2):
+            with T.block("C"):
+                vn = T.axis.spatial(4, n + one)
+                vj = T.axis.spatial(6, j_0 * 2 + j_1 + unit)
+                vk = T.axis.reduce(8, k_0 * 2 + k_1)
+                with T.init():
+                    C[vn, vj] = T.float32(0)
+                C[vn, vj] += B[vn, vk, vj]
+"""
+
+
+def test_loops_worth_computing_in_are_drawn() -> None:
+    sch = Schedule(stepwell.parse_tvmscript(TILED), seed=1)
+    loops = [sch.get(loop) for loop in sch.get_loops("C")]
+    drawn = {sch.get(sch.sample_compute_location("B")) for _ in range(60)}
+    assert drawn == {ROOT, INLINE, loops[2], loops[3]}
+
+
+def test_loops_are_counted_from_the_outermost_one_and_not_around_the_block() -> None:
+    sch = Schedule(stepwell.parse_tvmscript(TILED))
+    assert sch.get(sch.sample_compute_location("B", decision=2)) is sch.get(sch.get_loops("C")[2])
+    with pytest.raises(stepwell.ScheduleError, match="decision 0: expected -2, -1 or the number of one of the 6"):
+        sch.sample_compute_location("B", decision=0)
+
+
 def test_a_block_that_nobody_reads_stays_where_it_is() -> None:
     sch = schedule()
     assert sch.get(sch.sample_compute_location("C")) is ROOT
