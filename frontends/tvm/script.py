@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...core.errors import StepwellError, UnsupportedError
@@ -75,10 +75,13 @@ IS_PYTHON = "is_python_function"
 """The attribute of functions that `pyfunc` has decorated."""
 
 
-def from_source(text: str) -> Any:
-    """The module written as TVMScript in `text`, or the function on buffers if the text is one without a module. Raises
-    `ParseError` at the line of the error."""
-    mod = parse_tvmscript(text)
+def from_source(text: str, extra_vars: Mapping[str, Any] | None = None, check_well_formed: bool = True) -> Any:
+    """The module written as TVMScript in `text`, or the function on buffers if the text is one without a module.
+
+    extra_vars: the values of names that the text uses and does not define.  check_well_formed: ignored; every program
+    is checked, and decorators state exceptions. Raises `ParseError` at the line of the error.
+    """
+    mod = parse_tvmscript(text, extra_vars=extra_vars)
     functions = list(mod.function_ops.values())
     if (
         len(functions) == 1

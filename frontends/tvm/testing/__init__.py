@@ -20,7 +20,16 @@ from .checks import assert_prim_expr_equal as assert_prim_expr_equal
 from .checks import check_bool_expr_is_true as check_bool_expr_is_true
 from .checks import check_numerical_grads as check_numerical_grads
 
-__getattr__ = report_absent("tvm.testing")
+_report_absent = report_absent("tvm.testing")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CompareBeforeAfter":
+        # lazy: pytest runs tests alone
+        from .comparison import CompareBeforeAfter
+
+        return CompareBeforeAfter
+    return _report_absent(name)
 
 
 IS_IN_CI = os.environ.get("CI", "").lower() == "true"
