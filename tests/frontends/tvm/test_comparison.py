@@ -74,7 +74,8 @@ class TestDifferent(Base):
 def test_programs_are_compared_after_a_pass(tmp_path: Path) -> None:
     (tmp_path / "test_some.py").write_text(textwrap.dedent(TEXT))
     names = functions(tmp_path / "test_some.py")
-    assert names[0] == "TestFunctions::test_compare" and len(names) == 5
+    assert names[0] == "TestFunctions::test_compare"
+    assert len(names) == 5
     found = run(tmp_path, Path("test_some.py"), 60)
     assert {name.partition("::")[0]: outcome.kind for name, outcome in found.items()} == {
         "TestFunctions": "passes",
