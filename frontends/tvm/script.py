@@ -13,6 +13,7 @@ from ...operators.relax import FuncOp
 from ..tvmscript import decorators, parse_tvmscript
 from ..tvmscript.decorators import Vocabulary, inline, macro
 from .absent import report_absent
+from .ir.diagnostics import show_errors
 from .ir.module import IRModule, PrimFunc
 from .relax.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
 
@@ -81,7 +82,8 @@ def from_source(text: str, extra_vars: Mapping[str, Any] | None = None, check_we
     extra_vars: the values of names that the text uses and does not define.  check_well_formed: ignored; every program
     is checked, and decorators state exceptions. Raises `ParseError` at the line of the error.
     """
-    mod = parse_tvmscript(text, extra_vars=extra_vars)
+    with show_errors():
+        mod = parse_tvmscript(text, extra_vars=extra_vars)
     functions = list(mod.function_ops.values())
     if (
         len(functions) == 1

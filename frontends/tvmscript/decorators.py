@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 import re
 import sys
 import textwrap
@@ -152,8 +153,8 @@ def prim_func(
     check_well_formed: bool = True,
     s_tir: bool = False,
 ) -> Any:
-    """The module of one function, parsed from its source; inside a class, the function itself, for `ir_module` to
-    parse.
+    """The module of one function, parsed from its source; inside a class with a decorator, the function itself, for
+    `ir_module` to parse.
 
     The options are parsed from the source too. Raises `ParseError` at the user's line.
     """
@@ -182,9 +183,16 @@ def function(
 
 def _read_function(function: types.FunctionType) -> Any:
     outer = function.__qualname__.rpartition(".")[0]
-    if outer and not outer.endswith("<locals>"):
+    if outer and not outer.endswith("<locals>") and _is_class_decorated():
         return function  # a method: `ir_module` parses the class as a whole
     return _read(function, _captured_names(function))
+
+
+def _is_class_decorated() -> bool:
+    """Whether the class whose body is being executed has a decorator, or a source that cannot be read."""
+    code = _caller_frame().f_code
+    line = linecache.getline(code.co_filename, code.co_firstlineno)  # the code begins at the first decorator
+    return not line or line.lstrip().startswith("@")
 
 
 @overload
@@ -309,11 +317,17 @@ def _captured_names(function: types.FunctionType) -> dict[str, Any]:
     return names
 
 
-def _frame_names() -> dict[str, Any]:
-    """The names visible at the decorator: names used only in annotations are in no closure."""
+def _caller_frame() -> types.FrameType:
+    """The frame that uses a decorator."""
     frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_FRONTENDS):
         frame = frame.f_back
+    return frame
+
+
+def _frame_names() -> dict[str, Any]:
+    """The names visible at the decorator: names used only in annotations are in no closure."""
+    frame = _caller_frame()
     names = {**frame.f_globals, **frame.f_locals}
     return {name: value for name, value in names.items() if getattr(builtins, name, names) is not value}
 

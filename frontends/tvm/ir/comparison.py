@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation
 
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
+from ....dialects.tir import TargetAttr
 from ....dialects.tir.tree import has_effect, is_expression_op
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var, const
 from ....expressions.tensor import ProducerLoad
@@ -32,8 +33,9 @@ from ...relay.types import (
     UserType,
     type_parts,
 )
+from ..nodes.attributes import attribute_of, python_value
 from ..nodes.construction import free_parts
-from ..nodes.expr import Buffer, BufferLoad
+from ..nodes.expr import Buffer, BufferLoad, BufferRegion
 from ..nodes.stmt import Stmt
 from .module import IRModule, PrimFunc
 
@@ -92,6 +94,9 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             return _module_form(node)
         case Stmt():
             return _statement_form(node, map_free_vars)
+        case BufferRegion():
+            bounds = [bound for each in node.region for bound in (each.min, each.extent)]
+            return _form([BufferLoad(node.buffer, [0] * len(node.region)), *bounds], map_free_vars)
         case PrimExpr():
             return [_expression_form(node, {}, map_free_vars)]
         case bool() | int() | float():
@@ -216,7 +221,10 @@ def _operations_of(op: Operation, among: Mapping[Operation, None], seen: dict[Op
 
 def _sorted_entries(entries: DictionaryAttr, function: str) -> DictionaryAttr:
     """The entries of a dictionary by name, without the symbol of a function that is its name."""
-    named = {key: entries.data[key] for key in sorted(entries.data)}
+    named = {
+        key: attribute_of(python_value(value)) if isinstance(value, TargetAttr) else value
+        for key, value in sorted(entries.data.items())
+    }
     if named.get("global_symbol") == StringAttr(function):
         del named["global_symbol"]
     return DictionaryAttr(named)

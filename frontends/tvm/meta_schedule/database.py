@@ -45,7 +45,7 @@ def normalized(mod: Module) -> IRModule:
     for key in _IGNORED:
         if key in mod.attrs:
             mod = mod.without_attr(key)
-    return IRModule({MAIN: mod if "global_symbol" in mod.attrs else mod.with_attr("global_symbol", name)})
+    return IRModule({MAIN: mod if "global_symbol" in mod.own_attrs else mod.with_attr("global_symbol", name)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,8 +340,8 @@ def apply_database(
         if found is None:
             report(name)
             continue
-        scheduled = found[MAIN].with_attrs({**func.attrs, **dict.fromkeys(_SCHEDULED, True)})
-        result[name] = scheduled if "global_symbol" in func.attrs else scheduled.without_attr("global_symbol")
+        scheduled = found[MAIN].with_attrs({**func.own_attrs, **dict.fromkeys(_SCHEDULED, True)})
+        result[name] = scheduled if "global_symbol" in func.own_attrs else scheduled.with_attr("global_symbol", name)
     return result
 
 

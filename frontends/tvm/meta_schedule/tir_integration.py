@@ -92,7 +92,7 @@ def kernels_of(mod: Module) -> dict[str, PrimFunc]:
         return {"main": mod}
     kernels = {name: func for name, func in IRModule(mod.op, mod.constants).items() if isinstance(func, PrimFunc)}
     return {
-        name: func if "global_symbol" in func.attrs else func.with_attr("global_symbol", name)
+        name: func if "global_symbol" in func.own_attrs else func.with_attr("global_symbol", name)
         for name, func in kernels.items()
     }
 

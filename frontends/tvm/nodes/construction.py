@@ -23,7 +23,7 @@ from ....dialects.tir import (
     memory_space,
     row_major_strides,
 )
-from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....dialects.tir.annotations import annotation_key
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
@@ -31,6 +31,7 @@ from ....expressions.expr import IntImm, PrimExpr, Var
 from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
 from . import stmt as nodes
+from .attributes import attribute_of
 from .expr import BufferLoad, ExternCallExpr, PointedBuffer, PointerVar
 from .functor import pre_order_visit
 from .writing import write_statements
@@ -53,7 +54,7 @@ def construct_function(
     symbol = attrs.get("global_symbol", "main")
     types = [_type_of(param, buffer) for param, buffer in zip(params, declared, strict=True)]
     names = [_name_of(*each) for each in zip(params, declared, types, strict=True)]
-    attributes = {annotation_key(key): annotation_value(value) for key, value in attrs.items()}
+    attributes = {annotation_key(key): attribute_of(value) for key, value in attrs.items()}
     func = FuncOp(str(symbol), list(zip(names, types, strict=True)), attrs=attributes)
     builder = TirBuilder(func.body.block)
     emitter = ExpressionEmitter(builder, {}, {})

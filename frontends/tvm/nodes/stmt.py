@@ -82,6 +82,14 @@ class Stmt(StatementConvertible):
 
         return statements_of(self)
 
+    def script(self, **options: Any) -> str:
+        """The TVMScript. options: of TVM's printer, which the text does not depend on."""
+        return str(self)
+
+    def show(self, *style: Any, **options: Any) -> None:
+        """Prints the TVMScript. style, options: of TVM's printer, which the text does not depend on."""
+        print(self)
+
     def __str__(self) -> str:
         # lazy: conversions are written in terms of nodes
         from .construction import script_of
