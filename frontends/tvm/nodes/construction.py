@@ -32,7 +32,7 @@ from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
 from . import stmt as nodes
 from .attributes import attribute_of
-from .expr import BufferLoad, ExternCallExpr, PointedBuffer, PointerVar
+from .expr import Buffer, BufferLoad, ExternCallExpr, PointedBuffer, PointerVar
 from .functor import pre_order_visit
 from .writing import write_statements
 
@@ -70,7 +70,8 @@ def construct_function(
     for _, buffer, argument in arguments:
         if buffer is not None:
             memory[buffer] = _view(emitter, buffer, argument) if isinstance(argument.type, HandleType) else argument
-    write_statements(func, {}, emitter.known, memory, body)
+    values = {buffer.value: value for buffer, value in memory.items() if isinstance(buffer, Buffer)}
+    write_statements(func, values, emitter.known, memory, body)
     results = [op.value.type for op in find_ops(func, ReturnOp) if op.value is not None]
     if results:
         func.result_type = results[0]
@@ -174,6 +175,8 @@ def free_parts(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
                 declared.update(var for group in node.variables for var in group)
             case ExternCallExpr():
                 used.update(dict.fromkeys(node.call.buffers))
+            case nodes.Block():
+                used.update((region.buffer, None) for region in (*node.reads, *node.writes))
             case _:
                 pass
         return True
