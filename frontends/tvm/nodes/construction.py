@@ -32,7 +32,7 @@ from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
 from . import stmt as nodes
 from .attributes import attribute_of
-from .expr import Buffer, BufferLoad, ExternCallExpr, PointedBuffer, PointerVar
+from .expr import Buffer, BufferLoad, ExternCallExpr, PointedBuffer, PointerVar, StatementBuffer
 from .functor import pre_order_visit
 from .writing import write_statements
 
@@ -50,6 +50,7 @@ def construct_function(
     params: buffers, addresses of buffers, and variables.  buffers: those of parameters that are variables.  attrs: the
     attributes. TeError for another parameter, and for a variable or buffer of the body that nothing declares.
     """
+    params = [_parameter(param) for param in params]
     declared = [_buffer_of(param, buffers) for param in params]
     symbol = attrs.get("global_symbol", "main")
     types = [_type_of(param, buffer) for param, buffer in zip(params, declared, strict=True)]
@@ -78,6 +79,13 @@ def construct_function(
     ModuleOp([func]).verify()
     func.detach()
     return func
+
+
+def _parameter(param: Any) -> Any:
+    """A parameter; of the elements that a builder of statements reads and writes, their address or buffer."""
+    if not isinstance(param, StatementBuffer):
+        return param
+    return param.buffer.pointer if isinstance(param.buffer, PointedBuffer) else param.buffer
 
 
 def _buffer_of(param: Any, buffers: Mapping[Any, DeclaredBuffer]) -> DeclaredBuffer | None:

@@ -108,6 +108,13 @@ requires_x86_amx = requires_sapphirerapids = _mark(
 )
 requires_tensorcore = _mark(lambda: False, "no code is generated for matrix units")
 requires_arm_fp16 = requires_aarch64_sme = requires_aarch64_sve = requires_arm_dot
+requires_rpc = _mark(lambda: False, "programs run on this machine, in this process")
+requires_cudagraph = requires_nvptx = requires_cuda
+requires_multi_gpu = requires_nccl = _mark(lambda: False, "programs run on one device")
+requires_matrixcore = requires_rocm
+requires_openclml = requires_opencl
+requires_ethosn = requires_ethosu = requires_mrvl = requires_vitis_ai = requires_micro
+requires_cutlass = requires_libtorch = _mark(lambda: False, "no code is generated for the library")
 uses_gpu = skip_if_wheel_test = _mark(lambda: True, "")
 
 
