@@ -36,7 +36,6 @@ from ...relay.types import GlobalTypeVar, TypeData
 from ..nodes.attributes import attribute_of
 from ..nodes.construction import Parameter, construct_function
 from ..nodes.conversion import nodes_of
-from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
@@ -132,7 +131,9 @@ class PrimFunc(FunctionModule):
         for its buffers."""
         if self._given is not None:
             return {each: each for each in self.params if isinstance(each, DeclaredBuffer)} | self._given.buffer_map
-        return {each: each for each in self.params if isinstance(each, Buffer)}
+        reader = self._get_reader()
+        found = zip(self.params, map(reader.buffer_of_parameter, reader.func.body.block.args), strict=True)
+        return {param: buffer for param, buffer in found if buffer is not None}
 
     @property
     def attrs(self) -> Attributes:
