@@ -18,20 +18,16 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.auto_scheduler.feature": "schedules are measured; there is no model of speed",
     **dict.fromkeys(
         (
-            "tvm.meta_schedule.arg_info",
             "tvm.meta_schedule.builder.async_build",
             "tvm.meta_schedule.logging",
             "tvm.meta_schedule.runner.rpc_runner",
             "tvm.meta_schedule.runner.utils",
             "tvm.meta_schedule.trace_apply",
             "tvm.meta_schedule.feature_extractor",
-            "tvm.meta_schedule.measure_callback",
             "tvm.meta_schedule.post_optimization",
-            "tvm.meta_schedule.task_scheduler",
             "tvm.meta_schedule.testing.custom_builder_runner",
             "tvm.meta_schedule.testing.dataset_collect_models",
             "tvm.meta_schedule.testing.tlcbench",
-            "tvm.meta_schedule.testing.dummy_object",
             "tvm.meta_schedule.testing.local_rpc",
             "tvm.meta_schedule.testing.relay_workload",
             "tvm.meta_schedule.testing.schedule_rule",
@@ -241,9 +237,12 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
     },
     "tvm.autotvm.task": {"attach_code_hash": "configurations have no hash of the template's text"},
     "tvm.meta_schedule": dict.fromkeys(
-        ("FeatureExtractor", "MeasureCallback", "TaskScheduler"),
+        ("FeatureExtractor",),
         _NO_SEARCH,
     ),
+    "tvm.meta_schedule.task_scheduler": {
+        "PyTaskScheduler": "kernels are searched one after another: RoundRobin().tune",
+    },
     "tvm.meta_schedule.schedule_rule": {
         "MultiLevelTilingTensorCore": "PostOrderApply() without rules, whose schedules for cuda use matrix units",
     },

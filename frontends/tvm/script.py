@@ -12,6 +12,7 @@ from ...module import Module
 from ...operators.relax import FuncOp
 from ..tvmscript import decorators, parse_tvmscript
 from ..tvmscript.decorators import Vocabulary, inline, macro
+from ..tvmscript.values import Word
 from .absent import report_absent
 from .ir.diagnostics import show_errors
 from .ir.module import IRModule, PrimFunc
@@ -132,6 +133,9 @@ relax = Vocabulary(
     Tuple=_struct_info("Tuple", _tuple),
 )
 """The vocabulary of relax: `R.function`, types, which are also those of `tvm.relax`, and all words of functions."""
+
+__tvmscript__ = Word("tvm", "script")
+"""The meaning of the module in TVMScript: `@script.ir_module`."""
 
 tirx = tir
 parse = from_source

@@ -236,8 +236,9 @@ class NodeReader:
         """The buffer of a parameter: itself, or that of its address; None for a number."""
         if isinstance(value.type, MemRefType):
             return self.buffer(value)
-        matches = [use.operation for use in value.uses if isinstance(use.operation, MatchBufferOp)]
-        return self.buffer(matches[0].results[0]) if matches else None
+        users = [use.operation for use in value.uses]
+        matches = [user for user in users if isinstance(user, MatchBufferOp) and user.source is value]
+        return self.buffer(matches[0].buffer) if matches else None
 
     def _layout(self, value: SSAValue) -> tuple[list[PrimExpr], PrimExpr | None]:
         """The strides of a buffer, none where it is row-major and compact, and its offset."""

@@ -6,6 +6,7 @@
 from typing import Any
 
 import stepwell.frontends.tvm as tvm
+from stepwell.frontends.tvm import script
 from stepwell.frontends.tvm.script import tir as T
 
 
@@ -22,6 +23,17 @@ def test_a_function_has_its_name_as_symbol() -> None:
     named = func.with_attr("global_symbol", "other")
     assert named.attrs["global_symbol"] == "other"
     assert '"global_symbol": "other"' in tvm.IRModule({"main": named}).script()
+
+
+def test_the_module_of_scripts_is_a_name_of_decorators() -> None:
+    @script.ir_module
+    class Programs:
+        @script.tir.prim_func
+        def main(A: T.Buffer((4,), "float32")):
+            A[0] = T.float32(1)
+
+    program: Any = Programs
+    assert list(program) == ["main"]
 
 
 def test_a_function_without_a_symbol_is_private() -> None:
