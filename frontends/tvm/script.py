@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.errors import StepwellError, UnsupportedError
+from ...core.errors import StepwellError
 from ...dialects import tir as tir_dialect
 from ...module import Module
 from ...operators.relax import FuncOp
@@ -20,18 +20,16 @@ from .relax.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo, Tens
 
 
 def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
-    """The module of the functions of a class, parsed from its source. Raises `ParseError` at the user's line.
-
-    UnsupportedError for `check_well_formed=False`: every module is checked.
-    """
-    if not check_well_formed:
-        raise UnsupportedError("ir_module: check_well_formed=False is not supported yet")
+    """The module of the functions of a class, parsed from its source, as the options are. Raises `ParseError` at the
+    user's line."""
     return _define if cls is None else _define(cls)
 
 
 def _define(cls: type) -> Any:
     define = getattr(cls, "define_module", None)
-    return _as_ir_module(decorators.ir_module(cls)) if define is None else define()
+    mod = _as_ir_module(decorators.ir_module(cls)) if define is None else define()
+    vars(mod).setdefault("__name__", cls.__name__)
+    return mod
 
 
 def prim_func(

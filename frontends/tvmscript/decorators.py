@@ -83,6 +83,11 @@ class _Word:
     def __getitem__(self, items: object) -> _Word:
         return self
 
+    @property
+    def __name__(self) -> str:
+        """The name of the word without its vocabulary."""
+        return self._word.path.rpartition(".")[2]
+
     def __getattr__(self, name: str) -> _Word:
         if name.startswith("__"):
             raise AttributeError(name)
@@ -252,6 +257,8 @@ def macro(function: types.FunctionType | None = None, /, *, hygienic: bool = Tru
         raise OptionError(f"expected True or False for hygienic, got {hygienic!r}")
     if function is None:
         return lambda definition: _read_macro(definition, hygienic)
+    if not isinstance(function, types.FunctionType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"macro: {function!r}, expected a function, or the option hygienic by its name")
     return _read_macro(function, hygienic)
 
 

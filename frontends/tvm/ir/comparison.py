@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
@@ -222,12 +222,18 @@ def _operations_of(op: Operation, among: Mapping[Operation, None], seen: dict[Op
 def _sorted_entries(entries: DictionaryAttr, function: str) -> DictionaryAttr:
     """The entries of a dictionary by name, without the symbol of a function that is its name."""
     named = {
-        key: attribute_of(python_value(value)) if isinstance(value, TargetAttr) else value
+        key: _as_created(value) if isinstance(value, TargetAttr) else value
         for key, value in sorted(entries.data.items())
     }
     if named.get("global_symbol") == StringAttr(function):
         del named["global_symbol"]
     return DictionaryAttr(named)
+
+
+def _as_created(target: TargetAttr) -> Attribute:
+    """A target with all of its options, in order; one of another version of TVM as it is."""
+    value = python_value(target)
+    return value if isinstance(value, Attribute) else attribute_of(value)
 
 
 def _blocks(op: Any) -> list[Block]:

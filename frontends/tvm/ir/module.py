@@ -47,6 +47,11 @@ from .vdevice import VDevice
 class FunctionModule(Module):
     """The base class of functions, which TVM prints with options."""
 
+    def script(self, style: str = "classic", **options: Any) -> str:
+        """The TVMScript. options: of TVM's printer, which the text does not depend on. OptionError for an unknown
+        style."""
+        return super().script(style)
+
     def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
         """Prints the function: as TVMScript, or as MLIR if it has no form in TVMScript.
 
@@ -134,6 +139,11 @@ class PrimFunc(FunctionModule):
         reader = self._get_reader()
         found = zip(self.params, map(reader.buffer_of_parameter, reader.func.body.block.args), strict=True)
         return {param: buffer for param, buffer in found if buffer is not None}
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return self._func.sym_name.data
 
     @property
     def attrs(self) -> Attributes:

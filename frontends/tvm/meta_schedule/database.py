@@ -96,11 +96,20 @@ class TuningRecord:
         """The mean of the seconds, infinite without a measurement."""
         return sum(self.run_secs) / len(self.run_secs) if self.run_secs else float("inf")
 
+    @property
+    def is_failed(self) -> bool:
+        """Whether all measurements failed."""
+        return bool(self.run_secs) and all(each >= _FAILED for each in self.run_secs)
+
     def schedule(self) -> Schedule:
         """The kernel with the schedule."""
         sch = Schedule(self.workload.mod, enable_check=False)
         sch.replay(self.trace)
         return sch
+
+
+_FAILED = 1e10
+"""The seconds by which TVM denotes a failed measurement (src/meta_schedule/database/database.cc, kMaxMeanTime)."""
 
 
 class Database:
@@ -157,8 +166,10 @@ class Database:
         self._records.setdefault(record.workload.shash, []).append(record)
 
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
-        """The fastest records of a kernel, the fastest first. Those without a measurement are last."""
-        return sorted(self._records.get(workload.shash, ()), key=lambda each: each.mean)[:top_k]
+        """The fastest records of a kernel, the fastest first. Those without a measurement are last, those of failed
+        measurements are left out."""
+        records = [each for each in self._records.get(workload.shash, ()) if not each.is_failed]
+        return sorted(records, key=lambda each: each.mean)[:top_k]
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
         """All records."""

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
+from ....core.errors import OptionError
 from ....dialects.tir import TargetAttr
 from ....dialects.tir.annotations import annotation_value
 from ....operators.relay.attributes import as_python
@@ -16,14 +17,19 @@ from ..target.target import Target
 
 def attribute_of(value: object) -> Attribute:
     """The attribute of a value of Python or of a target. ValueError for other values."""
-    return TargetAttr(annotation_value(value.export())) if isinstance(value, Target) else annotation_value(value)
+    if not isinstance(value, Target):
+        return annotation_value(value)
+    return TargetAttr(annotation_value(dict(sorted(value.export().items()))))
 
 
 def python_value(attribute: Attribute) -> Any:
     """The value of an attribute; the attribute itself if it has no value of Python."""
     match attribute:
         case TargetAttr():
-            return Target(python_value(attribute.config))
+            try:
+                return Target(python_value(attribute.config))
+            except OptionError:  # a kind or an option of another version of TVM
+                return attribute
         case DictionaryAttr():
             return {key: python_value(value) for key, value in attribute.data.items()}
         case _:

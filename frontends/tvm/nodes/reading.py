@@ -189,7 +189,10 @@ class NodeReader:
         return block
 
     def _region(self, op: AccessOp) -> BufferRegion:
-        ranges = [Range(self.number(low, "int32"), self.number(extent, "int32")) for low, extent in op.region]
+        ranges: list[Range] = []
+        for low, extent in op.region:
+            first = self.number(low, "int32")
+            ranges.append(Range(first, self.number(extent, first.dtype)))
         return BufferRegion(self.buffer(op.buffer), tuple(ranges))
 
     def _specific_statement(self, op: Operation) -> nodes.Stmt | None:

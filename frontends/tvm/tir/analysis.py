@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -12,14 +12,11 @@ from xdsl.ir import BlockArgument, Operation
 from ....analysis.scopes import ancestors, function_around, output_blocks
 from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES, bound_loop_range, outermost_bound_loops, thread_axis_of
 from ....analysis.threads.memories import memory_of
-from ....analysis.work import static_extent
 from ....core.diagnostics import where
-from ....core.dtypes import dtype_of, element_byte_size
+from ....core.dtypes import element_byte_size
 from ....core.errors import OptionError, PassError, StepwellError, UnsupportedError
 from ....core.walking import find_ops
 from ....dialects.tir import (
-    BINARY_NAMES,
-    UNARY_NAMES,
     AllocateOp,
     AllocBufferOp,
     BlockOp,
@@ -33,16 +30,19 @@ from ....dialects.tir import (
 )
 from ....dialects.tir.base import DYNAMIC
 from ....dialects.tir.tree import has_effect
-from ....expressions.expr import PrimExpr, Var
+from ....expressions.axes import Range
+from ....expressions.expr import BinaryOp, CmpOp, PrimExpr, Select, Var
 from ....module import Module
 from ....schedule import Schedule
 from ....schedule.handles import BlockLike
 from ..absent import report_absent
 from ..ir.comparison import structural_equal
 from ..ir.module import PrimFunc
-from ..nodes.functor import post_order_visit
-from ..nodes.stmt import For, LetStmt, Stmt
+from ..nodes.expr import BufferLoad
+from ..nodes.functor import children_of, post_order_visit
+from ..nodes.stmt import BufferStore, Declaration, For, IfThenElse, LetStmt, OtherStmt, Stmt
 from ..target.target import Target
+from ..transform import as_module
 
 __getattr__ = report_absent("tvm.tir.analysis")
 
@@ -215,19 +215,66 @@ def calculate_workspace_bytes(func: Module, workspace_byte_alignment: int = 1) -
     return total
 
 
-def estimate_tir_flops(stmt_or_mod: Module) -> float:
-    """The number of operations on floats of a module, with the extents of the loops around them.
+def estimate_tir_flops(stmt_or_mod: Stmt | Module) -> float:
+    """The number of arithmetic operations on values that a statement or the functions of a module store.
 
-    UnsupportedError for a loop whose extent is not known.
+    Each of `+ - * / // %`, minimum and maximum counts, comparisons and calls do not; of two branches the one with more
+    operations counts. A loop counts its greatest extent, once if that is not known. A function with the attribute
+    `estimated_flops` has that number.
     """
+    if isinstance(stmt_or_mod, Stmt):
+        return _OperationCounter().count(stmt_or_mod)
+    functions = [stmt_or_mod] if isinstance(stmt_or_mod, PrimFunc) else dict(as_module(stmt_or_mod).items()).values()
     total = 0.0
-    for op in stmt_or_mod.op.walk():
-        if (type(op) in BINARY_NAMES or type(op) in UNARY_NAMES) and dtype_of(op.results[0].type).is_float:
-            extents = [static_extent(loop) for loop in ancestors(op) if isinstance(loop, ForOp)]
-            if None in extents:
-                raise UnsupportedError("estimate_tir_flops: a loop whose extent is not known")
-            total += prod(extent for extent in extents if extent is not None)
+    for func in functions:
+        if isinstance(func, PrimFunc):
+            known = func.attrs.get("estimated_flops")
+            total += _OperationCounter().count(func.body) if known is None else known
     return total
+
+
+class _OperationCounter:
+    """Counts operations, as `estimate_tir_flops`."""
+
+    def __init__(self) -> None:
+        # lazy: the analyzer reads programs
+        from ..arith import Analyzer
+
+        self._analyzer = Analyzer()
+
+    def count(self, node: Any) -> float:
+        match node:
+            case BufferLoad() | CmpOp():
+                return 0
+            case BinaryOp():
+                return self._sum(node.children) + node.data_type.lanes
+            case Select():
+                condition, *cases = node.children
+                return self.count(condition) + max(map(self.count, cases))
+            case PrimExpr():
+                return self._sum(node.children)
+            case BufferStore():
+                return self.count(node.value)
+            case For():
+                self._analyzer.bind(node.loop_var, Range(node.min, node.extent))
+                most = self._analyzer.const_int_bound(node.extent).max_value
+                return (1 if most >= _UNKNOWN else most) * self.count(node.body)
+            case IfThenElse():
+                orelse = 0 if node.else_case is None else self.count(node.else_case)
+                return self.count(node.condition) + max(self.count(node.then_case), orelse)
+            case OtherStmt():
+                return self._sum(node.bodies)
+            case Declaration():
+                return self.count(node.body)
+            case _:
+                return self._sum(children_of(node))
+
+    def _sum(self, nodes: Iterable[Any]) -> float:
+        return sum(map(self.count, nodes))
+
+
+_UNKNOWN = 2**31 - 1
+"""The least upper bound of an extent that is not known."""
 
 
 # Of schedules: `tvm.tir.schedule.analysis`
