@@ -89,10 +89,10 @@ def _place(error: StepwellError) -> Span | None:
     """The part of the source that an error is about."""
     if not isinstance(error, ParseError):
         return None
-    place = error.span
-    if not place.input.content:
+    place, text = error.span, error.span.input.content
+    if not isinstance(text, str) or not text:
         return None
-    (line, column), (end_line, end_column) = (_position(place.input.content, at) for at in (place.start, place.end))
+    (line, column), (end_line, end_column) = (_position(text, at) for at in (place.start, place.end))
     return Span(place.input.name, line, end_line, column, end_column)
 
 

@@ -73,7 +73,8 @@ class LocalBuilder(Builder):
     def __post_init__(self) -> None:
         if self.initializer is not None:
             self.initializer()
-        _function_of(self.f_build), _function_of(self.f_export)
+        for given in (self.f_build, self.f_export):
+            _function_of(given)
 
     @property
     def is_default(self) -> bool:

@@ -36,7 +36,7 @@ from .expr import Buffer, BufferLoad, ExternCallExpr, PointedBuffer, PointerVar,
 from .functor import pre_order_visit
 from .writing import write_statements
 
-Parameter: TypeAlias = DeclaredBuffer | Var | BufferPointer
+Parameter: TypeAlias = DeclaredBuffer | Var | BufferPointer | StatementBuffer
 
 
 def construct_function(

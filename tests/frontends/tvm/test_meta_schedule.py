@@ -389,7 +389,7 @@ class _Parts:
                 return True
 
             def result(self) -> Any:
-                return ms.runner.RunnerResult([tvm.tir.FloatImm("float32", self.seconds)], None)
+                return ms.runner.RunnerResult([tvm.tir.FloatImm("float32", self.seconds)], None)  # pyright: ignore[reportArgumentType]
 
         @ms.derived_object
         class Runner(ms.runner.PyRunner):
@@ -413,7 +413,7 @@ def test_builders_runners_and_callbacks_of_users_measure() -> None:
         sch.split(loop, sch.sample_perfect_tile(loop, n=2))
 
     @T.prim_func
-    def scale(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):
+    def scale(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):  # pyright: ignore[reportInvalidTypeForm]
         for i in range(16):
             with T.block("scale"):
                 v = T.axis.spatial(16, i)

@@ -172,7 +172,7 @@ def test_functions_of_an_unchecked_module_may_have_variables_without_a_value() -
     @tvm.script.ir_module(check_well_formed=False)
     class Unchecked:
         @T.prim_func
-        def main(a: T.handle):
+        def main(a: T.handle):  # pyright: ignore[reportInvalidTypeForm]
             x = T.int32()
             A = T.match_buffer(a, (x * 8,), "float32")
             A[0] = T.float32(1)
