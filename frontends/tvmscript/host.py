@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
+from types import FunctionType
 from typing import Any, cast
 
 from xdsl.ir import SSAValue
@@ -153,7 +155,10 @@ class Proxy(ExprConvertible):
         return value.run(context, span) if isinstance(value, Deferred) else value
 
     def asexpr(self) -> PrimExpr:
-        dtype = attribute_of(self._context, self._value, "dtype", self._span, self._span)
+        value = self._value
+        if isinstance(value, Element) and not any(isinstance(index, SliceIndex) for index in value.indices):
+            return _Leaf(value, value.buffer.dtype.name)  # the attribute would read the element
+        dtype = attribute_of(self._context, value, "dtype", self._span, self._span)
         if not isinstance(dtype, str):
             raise self._span.error(f"expected an expression, got {describe_value(self._value)}")
         return _Leaf(self._value, dtype)
@@ -175,7 +180,17 @@ class Proxy(ExprConvertible):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._wrap(attribute_of(self._context, self._value, name, self._span, self._span))
+        value = attribute_of(self._context, self._value, name, self._span, self._span)
+        return self._call_of(value) if isinstance(value, FunctionType | partial) else self._wrap(value)
+
+    def _call_of(self, method: Callable[..., Value]) -> Callable[..., Any]:
+        """A method of the value that takes and returns values as a Python function sees them."""
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            named = {name: self._unwrap(value) for name, value in keywords.items()}
+            return self._wrap(method(*map(self._unwrap, args), **named))
+
+        return call
 
     def __getitem__(self, index: Any) -> Any:
         parts = index if isinstance(index, tuple) else (index,)

@@ -37,6 +37,22 @@ def test_results_are_those_of_the_expressions() -> None:
     np.testing.assert_allclose(c, np.minimum(a, 2) + a * a / 2, rtol=1e-6)
     func: Any = program
     assert "T.if_then_else(i > 0 and i < 3, T.exp(A[i - 1]) + A[i + 1], T.sqrt(A[i]))" in func.script()
+    assert str(func.op).count("tir.load") == 6
+
+
+def test_converted_values_have_operators() -> None:
+    def widen(x: Any) -> Any:
+        bits = T.reinterpret("uint16", x).astype("uint32")
+        return T.reinterpret("float32", bits << tir.const(16, "uint32"))
+
+    @T.prim_func
+    def program(A: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = widen(A[i]) + i.astype("float32")
+
+    a, b = np.array([0x3F80, 0x4000, 0xC040, 0x3F00], np.uint16), np.empty(4, np.float32)
+    tvm.build(program)(a, b)
+    np.testing.assert_array_equal(b, [1, 3, -1, 3.5])
 
 
 def test_a_variable_of_another_program_is_an_error() -> None:
