@@ -27,8 +27,10 @@ def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> 
 
 def _define(cls: type) -> Any:
     define = getattr(cls, "define_module", None)
-    mod = _as_ir_module(decorators.ir_module(cls)) if define is None else define()
-    vars(mod).setdefault("__name__", cls.__name__)
+    if define is not None:
+        return define()
+    mod = _as_ir_module(decorators.ir_module(cls))
+    vars(mod)["__name__"] = cls.__name__
     return mod
 
 
