@@ -48,7 +48,7 @@ def test_converted_values_have_operators() -> None:
     @T.prim_func
     def program(A: T.Buffer((4,), "bfloat16"), B: T.Buffer((4,), "float32")):
         for i in range(4):
-            B[i] = widen(A[i]) + i.astype("float32")
+            B[i] = widen(A[i]) + i.astype("float32")  # pyright: ignore[reportAttributeAccessIssue]
 
     a, b = np.array([0x3F80, 0x4000, 0xC040, 0x3F00], np.uint16), np.empty(4, np.float32)
     tvm.build(program)(a, b)
