@@ -496,10 +496,10 @@ class Call(PrimExpr):
 
     __slots__ = ("args", "op")
 
-    def __init__(self, dtype: str, op: str, args: Sequence[PrimExpr]):
+    def __init__(self, dtype: str, op: str, args: Sequence[ExprLike]):
         self.data_type = parse_dtype(dtype)
         self.op = op
-        self.args = tuple(args)
+        self.args = tuple(as_expr(arg) for arg in args)
 
     @property
     def name(self) -> str:

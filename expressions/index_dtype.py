@@ -14,7 +14,7 @@ from .expr import BITWISE, Call, IfThenElse, IntImm, PrimExpr, SizeVar, Var, bin
 from .extern import ExternOp
 from .rewrite import ExpressionRewriter
 from .scan import ScanOp
-from .statements import Allocation, Branch, BufferElement, Let, Loop, Statement, Store, While
+from .statements import Allocation, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, topological_order
 
 INDEX_DTYPES = ("int32", "int64")
@@ -103,6 +103,8 @@ class _IndexDtypeRewriting(ExpressionRewriter):
                 return While(self.expr(condition), self.statements(body))
             case Branch(condition, then, orelse):
                 return Branch(self.expr(condition), self.statements(then), self.statements(orelse))
+            case Evaluation(value):
+                return Evaluation(self.expr(value))
             case Let(variable, value):
                 new = self.expr(value)
                 return Let(self._renamed(variable, new.dtype), new)

@@ -86,6 +86,13 @@ class Let:
     value: PrimExpr
 
 
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The computation of an expression, whose value is not used."""
+
+    value: PrimExpr
+
+
 class StatementConvertible:
     """An object that converts to statements, such as a tree of a front end."""
 
@@ -105,8 +112,8 @@ def flatten_statements(value: Any) -> list[Any]:
     ]
 
 
-Statement: TypeAlias = ExternCall | Store | Loop | While | Branch | Allocation | Let
-STATEMENTS = (ExternCall, Store, Loop, While, Branch, Allocation, Let)
+Statement: TypeAlias = ExternCall | Store | Loop | While | Branch | Allocation | Let | Evaluation
+STATEMENTS = (ExternCall, Store, Loop, While, Branch, Allocation, Let, Evaluation)
 
 
 def for_each(extent: Any, call: Callable[[Var], ExternCall], name: str = "i") -> Loop:
@@ -142,7 +149,7 @@ def buffers_of(statement: Statement) -> Iterator[Buffer]:
             yield from _buffers_in(statement.low, statement.extent)
         case While() | Branch():
             yield from _buffers_in(statement.condition)
-        case Let():
+        case Let() | Evaluation():
             yield from _buffers_in(statement.value)
         case Allocation():
             return

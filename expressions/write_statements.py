@@ -14,6 +14,7 @@ from ..dialects.tir import (
     CallExternOp,
     CallIntrinOp,
     CallPackedOp,
+    EvaluateOp,
     ForOp,
     HandleType,
     IfOp,
@@ -25,7 +26,7 @@ from ..dialects.tir import (
 from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
 from .expr import PrimExpr, as_expr, cast
-from .statements import Allocation, Branch, BufferElement, Let, Loop, Statement, Store, While
+from .statements import Allocation, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
 from .write_expressions import ExpressionEmitter
 
 
@@ -68,6 +69,8 @@ class StatementEmitter:
                 branch = self.builder.insert(IfOp(writer.write(condition)))
                 self._inside(branch.then.block).write(then)
                 self._inside(branch.orelse.block).write(orelse)
+            case Evaluation(value):
+                self.builder.insert(EvaluateOp(writer.write(value)))
             case Let(variable, value):
                 self.known[variable] = self.builder.let(variable.name, writer.write(value))
             case Allocation(buffer):

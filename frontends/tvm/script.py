@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...core.errors import StepwellError, UnsupportedError
+from ...core.errors import StepwellError
 from ...dialects import tir as tir_dialect
 from ...module import Module
 from ...operators.relax import FuncOp
 from ..tvmscript import decorators, parse_tvmscript
 from ..tvmscript.decorators import Vocabulary, inline, macro
+from ..tvmscript.values import Word
 from .absent import report_absent
+from .ir.diagnostics import show_errors
 from .ir.module import IRModule, PrimFunc
 from .relax.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
 
 
 def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
-    """The module of the functions of a class, parsed from its source. Raises `ParseError` at the user's line.
-
-    UnsupportedError for `check_well_formed=False`: every module is checked.
-    """
-    if not check_well_formed:
-        raise UnsupportedError("ir_module: check_well_formed=False is not supported yet")
+    """The module of the functions of a class, parsed from its source, as the options are. Raises `ParseError` at the
+    user's line."""
     return _define if cls is None else _define(cls)
 
 
 def _define(cls: type) -> Any:
     define = getattr(cls, "define_module", None)
-    return _as_ir_module(decorators.ir_module(cls)) if define is None else define()
+    if define is not None:
+        return define()
+    mod = _as_ir_module(decorators.ir_module(cls))
+    vars(mod)["__name__"] = cls.__name__
+    return mod
 
 
 def prim_func(
@@ -75,10 +77,14 @@ IS_PYTHON = "is_python_function"
 """The attribute of functions that `pyfunc` has decorated."""
 
 
-def from_source(text: str) -> Any:
-    """The module written as TVMScript in `text`, or the function on buffers if the text is one without a module. Raises
-    `ParseError` at the line of the error."""
-    mod = parse_tvmscript(text)
+def from_source(text: str, extra_vars: Mapping[str, Any] | None = None, check_well_formed: bool = True) -> Any:
+    """The module written as TVMScript in `text`, or the function on buffers if the text is one without a module.
+
+    extra_vars: the values of names that the text uses and does not define.  check_well_formed: ignored; every program
+    is checked, and decorators state exceptions. Raises `ParseError` at the line of the error.
+    """
+    with show_errors():
+        mod = parse_tvmscript(text, extra_vars=extra_vars)
     functions = list(mod.function_ops.values())
     if (
         len(functions) == 1
@@ -127,6 +133,9 @@ relax = Vocabulary(
     Tuple=_struct_info("Tuple", _tuple),
 )
 """The vocabulary of relax: `R.function`, types, which are also those of `tvm.relax`, and all words of functions."""
+
+__tvmscript__ = Word("tvm", "script")
+"""The meaning of the module in TVMScript: `@script.ir_module`."""
 
 tirx = tir
 parse = from_source

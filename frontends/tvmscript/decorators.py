@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import linecache
 import re
 import sys
 import textwrap
@@ -81,6 +82,11 @@ class _Word:
 
     def __getitem__(self, items: object) -> _Word:
         return self
+
+    @property
+    def __name__(self) -> str:
+        """The name of the word without its vocabulary."""
+        return self._word.path.rpartition(".")[2]
 
     def __getattr__(self, name: str) -> _Word:
         if name.startswith("__"):
@@ -152,8 +158,8 @@ def prim_func(
     check_well_formed: bool = True,
     s_tir: bool = False,
 ) -> Any:
-    """The module of one function, parsed from its source; inside a class, the function itself, for `ir_module` to
-    parse.
+    """The module of one function, parsed from its source; inside a class with a decorator, the function itself, for
+    `ir_module` to parse.
 
     The options are parsed from the source too. Raises `ParseError` at the user's line.
     """
@@ -182,9 +188,16 @@ def function(
 
 def _read_function(function: types.FunctionType) -> Any:
     outer = function.__qualname__.rpartition(".")[0]
-    if outer and not outer.endswith("<locals>"):
+    if outer and not outer.endswith("<locals>") and _is_class_decorated():
         return function  # a method: `ir_module` parses the class as a whole
     return _read(function, _captured_names(function))
+
+
+def _is_class_decorated() -> bool:
+    """Whether the class whose body is being executed has a decorator, or a source that cannot be read."""
+    code = _caller_frame().f_code
+    line = linecache.getline(code.co_filename, code.co_firstlineno)  # the code begins at the first decorator
+    return not line or line.lstrip().startswith("@")
 
 
 @overload
@@ -244,6 +257,8 @@ def macro(function: types.FunctionType | None = None, /, *, hygienic: bool = Tru
         raise OptionError(f"expected True or False for hygienic, got {hygienic!r}")
     if function is None:
         return lambda definition: _read_macro(definition, hygienic)
+    if not isinstance(function, types.FunctionType):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"macro: {function!r}, expected a function, or the option hygienic by its name")
     return _read_macro(function, hygienic)
 
 
@@ -309,11 +324,17 @@ def _captured_names(function: types.FunctionType) -> dict[str, Any]:
     return names
 
 
-def _frame_names() -> dict[str, Any]:
-    """The names visible at the decorator: names used only in annotations are in no closure."""
+def _caller_frame() -> types.FrameType:
+    """The frame that uses a decorator."""
     frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_FRONTENDS):
         frame = frame.f_back
+    return frame
+
+
+def _frame_names() -> dict[str, Any]:
+    """The names visible at the decorator: names used only in annotations are in no closure."""
+    frame = _caller_frame()
     names = {**frame.f_globals, **frame.f_locals}
     return {name: value for name, value in names.items() if getattr(builtins, name, names) is not value}
 

@@ -322,7 +322,14 @@ class _ModuleReader:
                 return None
 
     def _is_module(self, node: syntax.ClassDef) -> bool:
-        return any(self._decorator(decorator)[0] == "ir_module" for decorator in node.decorators)
+        """Whether `node` is a module; records whether its functions are checked, as a side effect."""
+        for decorator in node.decorators:
+            path, arguments = self._decorator(decorator)
+            if path == "ir_module":
+                if not arguments.get("check_well_formed", True):
+                    self.unchecked.update(each.name for each in node.body if isinstance(each, syntax.FunctionDef))
+                return True
+        return False
 
     def _is_function(self, node: syntax.FunctionDef) -> bool:
         """Whether `node` is a function of the module; records its decorator, and a macro, as a side effect."""

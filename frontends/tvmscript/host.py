@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
+from types import FunctionType
 from typing import Any, cast
 
 from xdsl.ir import SSAValue
@@ -11,6 +13,8 @@ from xdsl.ir import SSAValue
 from ...core.diagnostics import Span
 from ...core.errors import ParseError
 from ...dialects.tir import HandleType, Operand
+from ...expressions.expr import ExprConvertible, PrimExpr, Var
+from ...expressions.write_expressions import ExpressionEmitter
 from . import pytime
 from .arithmetic import binary, index_of, int_if_constant, is_zero, operate, unary
 from .context import ElaborationContext
@@ -89,8 +93,31 @@ def _call_host(
         _READING.reset(previous)
 
 
-class Proxy:
-    """An expression or buffer as seen by a Python function: operators on it emit into the program."""
+class _Leaf(Var):
+    """A value of the program in an expression of a Python function. Memory is read where the expression is emitted."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Value, dtype: str):
+        super().__init__("value", dtype)
+        self.value = value
+
+
+class _LeafEmitter(ExpressionEmitter):
+    """Emits expressions of a Python function."""
+
+    def __init__(self, context: ElaborationContext, span: Span):
+        super().__init__(context.locate(span), {}, {})
+        self._context = context
+        self._span = span
+
+    def _emit(self, expr: PrimExpr) -> SSAValue:
+        return self._context.number(expr.value, self._span) if isinstance(expr, _Leaf) else super()._emit(expr)
+
+
+class Proxy(ExprConvertible):
+    """An expression or buffer as seen by a Python function: operators on it emit into the program. Functions of tensor
+    expressions take it as an operand (`te.exp(x)`); their results are emitted where the program uses them."""
 
     __hash__ = None  # pyright: ignore[reportAssignmentType]
     __iter__ = None
@@ -123,7 +150,18 @@ class Proxy:
             items = cast("dict[Any, Any]", value).items()
             return {key: Proxy.unwrap(item, context, span) for key, item in items}
         value = to_script_value(value)
+        if isinstance(value, PrimExpr):
+            return _LeafEmitter(context, span).write(value)
         return value.run(context, span) if isinstance(value, Deferred) else value
+
+    def asexpr(self) -> PrimExpr:
+        value = self._value
+        if isinstance(value, Element) and not any(isinstance(index, SliceIndex) for index in value.indices):
+            return _Leaf(value, value.buffer.dtype.name)  # the attribute would read the element
+        dtype = attribute_of(self._context, value, "dtype", self._span, self._span)
+        if not isinstance(dtype, str):
+            raise self._span.error(f"expected an expression, got {describe_value(self._value)}")
+        return _Leaf(self._value, dtype)
 
     def _wrap(self, value: Value) -> Any:
         return Proxy.wrap(value, self._context, self._span)
@@ -142,7 +180,17 @@ class Proxy:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        return self._wrap(attribute_of(self._context, self._value, name, self._span, self._span))
+        value = attribute_of(self._context, self._value, name, self._span, self._span)
+        return self._call_of(value) if isinstance(value, FunctionType | partial) else self._wrap(value)
+
+    def _call_of(self, method: Callable[..., Value]) -> Callable[..., Any]:
+        """A method of the value that takes and returns values as a Python function sees them."""
+
+        def call(*args: Any, **keywords: Any) -> Any:
+            named = {name: self._unwrap(value) for name, value in keywords.items()}
+            return self._wrap(method(*map(self._unwrap, args), **named))
+
+        return call
 
     def __getitem__(self, index: Any) -> Any:
         parts = index if isinstance(index, tuple) else (index,)

@@ -141,7 +141,7 @@ def _reinterpret(context: ElaborationContext, span: Span, *args: Value, dtype: V
     return context.locate(span).reinterpret(operand, context.type(dtype, span))
 
 
-@word("target")
+@word("target", "target.Target")
 def _target(context: ElaborationContext, span: Span, config: Value, host: Value = None) -> Value:
     """`T.target(config, host)`; a host is an entry of the configuration, as TVM prints it."""
     attr = _configuration(context, config, span)

@@ -74,17 +74,30 @@ def need_of(path: Path) -> str | None:
 
 
 def functions(path: Path) -> list[str]:
-    """The names of the test functions of a file, those of classes with the name of the class: `TestA::test_b`."""
+    """The names of the test functions of a file, those of classes with the name of the class: `TestA::test_b`. A class
+    without functions of its own inherits those of a class of the file, or that of `tvm.testing.CompareBeforeAfter`:
+    `TestA::test_compare`.
+    """
     tree = ast.parse(path.read_text())
-    return list(_functions(tree.body, ""))
+    classes = {each.name: each for each in tree.body if isinstance(each, ast.ClassDef)}
+    return list(_functions(tree.body, classes))
 
 
-def _functions(body: Iterable[ast.stmt], prefix: str) -> Iterator[str]:
+def _functions(body: Iterable[ast.stmt], classes: Mapping[str, ast.ClassDef]) -> Iterator[str]:
     for each in body:
         if isinstance(each, ast.FunctionDef) and each.name.startswith("test"):
-            yield prefix + each.name
-        elif isinstance(each, ast.ClassDef) and each.name.startswith("Test") and not prefix:
-            yield from _functions(each.body, f"{each.name}::")
+            yield each.name
+        elif isinstance(each, ast.ClassDef) and each.name.startswith("Test") and classes:
+            yield from (f"{each.name}::{name}" for name in _methods(each, classes))
+
+
+def _methods(cls: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> list[str]:
+    """The names of the test functions of a class."""
+    own = list(_functions(cls.body, {}))
+    if own or not cls.bases:
+        return own
+    bases = [classes[base.id] for base in cls.bases if isinstance(base, ast.Name) and base.id in classes]
+    return [name for base in bases for name in _methods(base, classes)] if bases else ["test_compare"]
 
 
 def run(folder: Path, path: Path, seconds: float) -> dict[str, Outcome]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Region, SSAValue
@@ -98,7 +100,7 @@ def _resolve(op: BlockOp) -> None:
     for variable, axis in zip(body.args, axes, strict=True):
         variable.replace_all_uses_with(axis.binding)
     if init is not None:
-        _resolve_init(init, axes)
+        resolve_init(init, axes, [axis.binding for axis in axes])
     if op.predicate is None:
         _inline_before(body, op)
     else:
@@ -129,8 +131,13 @@ def _record_alignments(op: BlockOp) -> None:
         )
 
 
-def _resolve_init(init: InitOp, axes: list[Axis]) -> None:
-    starts = [_at_start(init, axis) for axis in axes if axis.kind == "reduce" and not _always_at_start(axis)]
+def resolve_init(init: InitOp, axes: Sequence[Axis], values: Sequence[SSAValue]) -> None:
+    """Replaces an init by its statements, where each reduce axis is at its lower bound. values: those of the axes."""
+    starts = [
+        _at_start(init, axis, value)
+        for axis, value in zip(axes, values, strict=True)
+        if axis.kind == "reduce" and not _always_at_start(axis)
+    ]
     body = init.body.block
     if not starts:
         _inline_before(body, init)
@@ -150,9 +157,9 @@ def _always_at_start(axis: Axis) -> bool:
     return axis.extent == 1 or axis.low is axis.binding or (known is not None and known == low)
 
 
-def _at_start(init: InitOp, axis: Axis) -> SSAValue:
+def _at_start(init: InitOp, axis: Axis, value: SSAValue) -> SSAValue:
     builder = TirBuilder(InsertPoint.before(init), init.location)
-    return builder.binary("eq", axis.binding, axis.low)
+    return builder.binary("eq", value, axis.low)
 
 
 def _insert_before(new: IfOp, op: BlockOp) -> None:

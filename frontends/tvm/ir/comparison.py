@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i32
-from xdsl.ir import Block, BlockArgument, Operation
+from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
-from ....dialects.tir import AccessOp, BlockOp, Mixed
+from ....dialects.tir import AccessOp, BlockOp, Mixed, TargetAttr
 from ....dialects.tir.base import split_mixed
 from ....dialects.tir.tree import has_effect, is_expression_op
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var, const
@@ -34,8 +34,9 @@ from ...relay.types import (
     UserType,
     type_parts,
 )
+from ..nodes.attributes import attribute_of, python_value
 from ..nodes.construction import free_parts
-from ..nodes.expr import Buffer, BufferLoad
+from ..nodes.expr import Buffer, BufferLoad, BufferRegion
 from ..nodes.stmt import Block as TirBlock
 from ..nodes.stmt import Stmt
 from .module import IRModule, PrimFunc
@@ -97,6 +98,9 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             return _text_without_names(op)
         case Stmt():
             return _statement_form(node, map_free_vars)
+        case BufferRegion():
+            bounds = [bound for each in node.region for bound in (each.min, each.extent)]
+            return _form([BufferLoad(node.buffer, [0] * len(node.region)), *bounds], map_free_vars)
         case PrimExpr():
             return [_expression_form(node, {}, map_free_vars)]
         case bool() | int() | float():
@@ -249,10 +253,19 @@ def _operations_of(op: Operation, among: Mapping[Operation, None], seen: dict[Op
 
 def _sorted_entries(entries: DictionaryAttr, function: str) -> DictionaryAttr:
     """The entries of a dictionary by name, without the symbol of a function that is its name."""
-    named = {key: entries.data[key] for key in sorted(entries.data)}
+    named = {
+        key: _as_created(value) if isinstance(value, TargetAttr) else value
+        for key, value in sorted(entries.data.items())
+    }
     if named.get("global_symbol") == StringAttr(function):
         del named["global_symbol"]
     return DictionaryAttr(named)
+
+
+def _as_created(target: TargetAttr) -> Attribute:
+    """A target with all of its options, in order; one of another version of TVM as it is."""
+    value = python_value(target)
+    return value if isinstance(value, Attribute) else attribute_of(value)
 
 
 def _blocks(op: Any) -> list[Block]:

@@ -1,4 +1,4 @@
-"""The module `tvm.ir.diagnostics`: functions that show the errors of graphs."""
+"""The module `tvm.ir.diagnostics`: functions that show the errors of graphs and of TVMScript."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from ....core.errors import StepwellError
+from ....core.errors import ParseError, StepwellError
 from ..absent import report_absent
+from .span import Span
 
 __getattr__ = report_absent("tvm.ir.diagnostics")
 
@@ -26,15 +27,17 @@ class DiagnosticLevel(IntEnum):
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """An error. message: its text, which states the place in the source."""
+    """An error. message: its text, which states the place in the source.  span: the place, None for an error without
+    one; its lines are those of the text."""
 
     level: DiagnosticLevel
     message: str
+    span: Span | None = None
 
 
 @dataclass(frozen=True)
 class DiagnosticContext:
-    """The errors of a graph that cannot become a module."""
+    """The errors of a graph, or of a text, that cannot become a module."""
 
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
@@ -66,8 +69,8 @@ def get_renderer() -> DiagnosticRenderer:
 
 
 def override_renderer(render_func: Callable[[DiagnosticContext], None] | None) -> None:
-    """Makes a function show the errors of graphs before they are raised; None restores the default, by which errors
-    are raised only."""
+    """Makes a function show the errors of graphs and texts before they are raised; None restores the default, by which
+    errors are raised only."""
     _chosen[:] = [] if render_func is None else [DiagnosticRenderer(render_func)]
 
 
@@ -78,8 +81,25 @@ def show_errors() -> Generator[None]:
         yield
     except StepwellError as error:
         if _chosen:
-            DiagnosticContext([Diagnostic(DiagnosticLevel.ERROR, str(error))]).render()
+            DiagnosticContext([Diagnostic(DiagnosticLevel.ERROR, str(error), _place(error))]).render()
         raise
+
+
+def _place(error: StepwellError) -> Span | None:
+    """The part of the source that an error is about."""
+    if not isinstance(error, ParseError):
+        return None
+    place, text = error.span, error.span.input.content
+    if not isinstance(text, str) or not text:
+        return None
+    (line, column), (end_line, end_column) = (_position(text, at) for at in (place.start, place.end))
+    return Span(place.input.name, line, end_line, column, end_column)
+
+
+def _position(text: str, at: int) -> tuple[int, int]:
+    """The line and the column of an offset in a text, from 1."""
+    before = text[:at]
+    return before.count("\n") + 1, at - before.rfind("\n")
 
 
 __all__ = [

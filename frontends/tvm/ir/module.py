@@ -8,14 +8,14 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block
 
 from ....core.errors import ArgumentError, OptionError, StepwellError, UnsupportedError
 from ....dialects.attributes import MODULE_ATTRS, PARAM_VALUES
 from ....dialects.text.functions import print_function
 from ....dialects.tir import FuncOp
-from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....dialects.tir.annotations import annotation_key
 from ....dialects.tir.base import string_array
 from ....dialects.tir.tree import treeify
 from ....expressions.buffers import Buffer as DeclaredBuffer
@@ -33,9 +33,9 @@ from ...relay.parsing import parse_program
 from ...relay.reading import read_function
 from ...relay.text import print_module
 from ...relay.types import GlobalTypeVar, TypeData
+from ..nodes.attributes import attribute_of
 from ..nodes.construction import Parameter, construct_function
 from ..nodes.conversion import nodes_of
-from ..nodes.expr import Buffer
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
@@ -46,6 +46,11 @@ from .vdevice import VDevice
 
 class FunctionModule(Module):
     """The base class of functions, which TVM prints with options."""
+
+    def script(self, style: str = "classic", **options: Any) -> str:
+        """The TVMScript. options: of TVM's printer, which the text does not depend on. OptionError for an unknown
+        style."""
+        return super().script(style)
 
     def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
         """Prints the function: as TVMScript, or as MLIR if it has no form in TVMScript.
@@ -131,29 +136,48 @@ class PrimFunc(FunctionModule):
         for its buffers."""
         if self._given is not None:
             return {each: each for each in self.params if isinstance(each, DeclaredBuffer)} | self._given.buffer_map
-        return {each: each for each in self.params if isinstance(each, Buffer)}
+        reader = self._get_reader()
+        found = zip(self.params, map(reader.buffer_of_parameter, reader.func.body.block.args), strict=True)
+        return {param: buffer for param, buffer in found if buffer is not None}
+
+    @property
+    def __name__(self) -> str:
+        """The name of the function."""
+        return self._func.sym_name.data
 
     @property
     def attrs(self) -> Attributes:
-        """The attributes of the function."""
+        """The attributes of the function. One that is not private has its name as `global_symbol`, by default."""
+        symbol = {} if self._func.private is not None else {"global_symbol": self._func.sym_name}
+        return Attributes({**symbol, **self.own_attrs.data})
+
+    @property
+    def own_attrs(self) -> Attributes:
+        """The attributes that the function states, without its name as `global_symbol`."""
         return Attributes({} if self._func.func_attrs is None else self._func.func_attrs.data)
 
     def with_body(self, new_body: Stmt) -> PrimFunc:
         """A copy of the function with another body. TeError for an undeclared variable."""
         if self._given is not None:
-            attrs = {"global_symbol": self._func.sym_name.data} | dict(self.attrs.data)
+            attrs = {"global_symbol": self._func.sym_name.data} | dict(self.own_attrs.data)
             return PrimFunc(self._given.params, new_body, None, self._given.buffer_map, attrs)
         return PrimFunc(ModuleOp([write_function(self._get_reader(), new_body)]), self.constants)
 
     def with_attr(self, key: str | Mapping[str, object], value: object = None) -> PrimFunc:
         """A copy of the function with an attribute set, or with all attributes of a dictionary."""
         named = {key: value} if isinstance(key, str) else key
-        new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
-        return self._with_attrs({**self.attrs.data, **new})
+        new = {annotation_key(name): attribute_of(each) for name, each in named.items()}
+        result = self._with_attrs({**self.own_attrs.data, **new})
+        if "global_symbol" in new:
+            result._func.private = None
+        return result
 
     def without_attr(self, key: str) -> PrimFunc:
-        """A copy of the function without an attribute."""
-        return self._with_attrs({name: value for name, value in self.attrs.data.items() if name != key})
+        """A copy of the function without an attribute; a function without `global_symbol` is private."""
+        result = self._with_attrs({name: value for name, value in self.own_attrs.data.items() if name != key})
+        if key == "global_symbol":
+            result._func.private = UnitAttr()
+        return result
 
     def with_attrs(self, attrs: Mapping[str, object]) -> PrimFunc:
         """A copy of the function with all attributes of a dictionary set."""
@@ -167,7 +191,9 @@ class PrimFunc(FunctionModule):
     def __str__(self) -> str:
         return self.script()
 
-    def script(self, style: str = "classic") -> str:
+    def script(self, style: str = "classic", **options: Any) -> str:
+        """The TVMScript. options: of TVM's printer, which the text does not depend on. OptionError for an unknown
+        style."""
         return print_function(self._func, style)
 
 
@@ -280,7 +306,7 @@ class IRModule(Module):
         own, and the module the functions that it calls.
         """
         if isinstance(expr, PrimFunc):
-            symbol = expr.attrs.get("global_symbol")
+            symbol = expr.own_attrs.get("global_symbol")
             return IRModule({symbol if isinstance(symbol, str) else "main": expr}, expr.constants)
         if isinstance(expr, Module):
             (func,) = expr.function_ops.values()
@@ -547,6 +573,7 @@ class IRModule(Module):
             raise OptionError(f"function {name!r}: a module of {len(functions)} functions, expected one")
         copy = functions[0].clone()
         copy.sym_name = StringAttr(name)
+        _drop_name(copy)
         builder = RelayBuilder(Block(), self.constants)
         for op in copy.walk():
             if isinstance(op, ConstantOp) and op.array_name is not None:
@@ -572,6 +599,14 @@ class IRModule(Module):
     def functions_items(self) -> list[tuple[GlobalVar, Any]]:
         """The functions with their names as variables, as of TVM's `functions_items`."""
         return list(self.functions.items())
+
+
+def _drop_name(func: FuncOp | ProgramFuncOp) -> None:
+    """Removes the attribute `global_symbol` of a function if it is the name of the function."""
+    stated = {} if func.func_attrs is None else dict(func.func_attrs.data)
+    if stated.get("global_symbol") == func.sym_name:
+        del stated["global_symbol"]
+        func.func_attrs = DictionaryAttr(stated) if stated else None
 
 
 class FunctionValues(ValuesView[Any]):

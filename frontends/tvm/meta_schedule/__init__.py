@@ -12,6 +12,7 @@ from . import (
     builder,
     cost_model,
     database,
+    measure_callback,
     mutator,
     postproc,
     relax_integration,
@@ -20,12 +21,14 @@ from . import (
     schedule_rule,
     search_strategy,
     space_generator,
+    task_scheduler,
     tir_integration,
     utils,
 )
 from .builder import Builder
 from .cost_model import CostModel
 from .database import Database, TuningRecord, Workload
+from .measure_callback import MeasureCallback
 from .mutator import Mutator
 from .postproc import Postproc
 from .relax_integration import compile_relax, tune_relax
@@ -36,6 +39,7 @@ from .runner import Runner
 from .schedule_rule import ScheduleRule
 from .search_strategy import SearchStrategy
 from .space_generator import SpaceGenerator
+from .task_scheduler import TaskScheduler
 from .tir_integration import compile_tir, tune_te, tune_tir
 from .tune_context import MeasureCandidate, TuneContext
 from .tuning import (
@@ -64,6 +68,7 @@ __all__ = [
     "Database",
     "EvolutionarySearchConfig",
     "ExtractedTask",
+    "MeasureCallback",
     "MeasureCandidate",
     "Mutator",
     "Postproc",
@@ -74,6 +79,7 @@ __all__ = [
     "ScheduleRule",
     "SearchStrategy",
     "SpaceGenerator",
+    "TaskScheduler",
     "TuneConfig",
     "TuneContext",
     "TuningRecord",
@@ -89,6 +95,7 @@ __all__ = [
     "extract_task_from_relax",
     "extract_task_from_relay",
     "is_meta_schedule_enabled",
+    "measure_callback",
     "mutator",
     "postproc",
     "relax_integration",
@@ -97,6 +104,7 @@ __all__ = [
     "schedule_rule",
     "search_strategy",
     "space_generator",
+    "task_scheduler",
     "tir_integration",
     "tune_extracted_tasks",
     "tune_relax",

@@ -45,7 +45,7 @@ def normalized(mod: Module) -> IRModule:
     for key in _IGNORED:
         if key in mod.attrs:
             mod = mod.without_attr(key)
-    return IRModule({MAIN: mod if "global_symbol" in mod.attrs else mod.with_attr("global_symbol", name)})
+    return IRModule({MAIN: mod if "global_symbol" in mod.own_attrs else mod.with_attr("global_symbol", name)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +96,20 @@ class TuningRecord:
         """The mean of the seconds, infinite without a measurement."""
         return sum(self.run_secs) / len(self.run_secs) if self.run_secs else float("inf")
 
+    @property
+    def is_failed(self) -> bool:
+        """Whether all measurements failed."""
+        return bool(self.run_secs) and all(each >= _FAILED for each in self.run_secs)
+
     def schedule(self) -> Schedule:
         """The kernel with the schedule."""
         sch = Schedule(self.workload.mod, enable_check=False)
         sch.replay(self.trace)
         return sch
+
+
+_FAILED = 1e10
+"""The seconds by which TVM denotes a failed measurement (src/meta_schedule/database/database.cc, kMaxMeanTime)."""
 
 
 class Database:
@@ -157,8 +166,10 @@ class Database:
         self._records.setdefault(record.workload.shash, []).append(record)
 
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
-        """The fastest records of a kernel, the fastest first. Those without a measurement are last."""
-        return sorted(self._records.get(workload.shash, ()), key=lambda each: each.mean)[:top_k]
+        """The fastest records of a kernel, the fastest first. Those without a measurement are last, those of failed
+        measurements are left out."""
+        records = [each for each in self._records.get(workload.shash, ()) if not each.is_failed]
+        return sorted(records, key=lambda each: each.mean)[:top_k]
 
     def get_all_tuning_records(self) -> list[TuningRecord]:
         """All records."""
@@ -340,8 +351,8 @@ def apply_database(
         if found is None:
             report(name)
             continue
-        scheduled = found[MAIN].with_attrs({**func.attrs, **dict.fromkeys(_SCHEDULED, True)})
-        result[name] = scheduled if "global_symbol" in func.attrs else scheduled.without_attr("global_symbol")
+        scheduled = found[MAIN].with_attrs({**func.own_attrs, **dict.fromkeys(_SCHEDULED, True)})
+        result[name] = scheduled if "global_symbol" in func.own_attrs else scheduled.with_attr("global_symbol", name)
     return result
 
 

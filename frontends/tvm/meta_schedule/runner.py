@@ -101,10 +101,22 @@ class RunnerFuture:
         return self.ended
 
 
+class PyRunnerFuture:
+    """The base class of futures of users."""
+
+    def done(self) -> bool:
+        """Whether the run has ended."""
+        raise NotImplementedError(f"{type(self).__name__} has no method done")
+
+    def result(self) -> RunnerResult:
+        """The end of the run, which the call waits for."""
+        raise NotImplementedError(f"{type(self).__name__} has no method result")
+
+
 class Runner:
     """The base class of runners."""
 
-    def run(self, runner_inputs: Sequence[RunnerInput]) -> list[RunnerFuture]:
+    def run(self, runner_inputs: Sequence[RunnerInput]) -> Sequence[RunnerFuture | PyRunnerFuture]:
         """Runs built kernels on random arrays."""
         raise NotImplementedError(f"{type(self).__name__} has no method run")
 
@@ -248,6 +260,10 @@ def _limit(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
+PyRunner = Runner
+"""The base class of runners of users."""
+
+
 def _random_array(info: TensorInfo, rng: np.random.Generator, dev: Any) -> NDArray:
     if parse_dtype(info.dtype).is_float:
         return array(rng.standard_normal(info.shape).astype(numpy_dtype(info.dtype)), dev)
@@ -255,5 +271,6 @@ def _random_array(info: TensorInfo, rng: np.random.Generator, dev: Any) -> NDArr
 
 
 __all__ = [
-    "EvaluatorConfig", "LocalRunner", "Measurement", "Phase", "Runner", "RunnerFuture", "RunnerInput", "RunnerResult",
+    "EvaluatorConfig", "LocalRunner", "Measurement", "Phase", "PyRunner", "PyRunnerFuture", "Runner", "RunnerFuture",
+    "RunnerInput", "RunnerResult",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from ..tir import Schedule
 from .cost_model import model_of_users
 from .database import Database
 from .space_generator import SpaceGenerator, space_of
-from .tuning import TuneConfig, create_database, create_runner, tune_kernel
+from .tuning import TuneConfig, create_database, tools_of, tune_kernel
 
 __getattr__ = report_absent("tvm.meta_schedule.tir_integration")
 
@@ -57,12 +57,12 @@ def tune_tir(
     (`ms.space_generator.ScheduleFn`), rules (`PostOrderApply(sch_rules=[...])`), or "post-order-apply": the default
     schedule, which is measured once.  strategy: "evolutionary", which derives schedules from the fastest ones by the
     mutators of the space, or "replay-trace" and "replay-func", which draw all choices.
-    special_space: spaces by the names of kernels, None for a kernel that is left out.  runner: "local", or a
-    `LocalRunner`.  database: a database, or "memory".  seed: of the draws.  With `config`, as until v0.10, the result
-    is the fastest schedule of the module's kernel; sch_rules, postprocs, mutator_probs: the parts of the space, values
-    or functions that return them, and blocks: the names of its blocks, as until v0.9.  cost_model: a `CostModel` of
-    users, by which twice as many schedules as are measured are ordered, and which learns of the measurements; TVM's
-    models, by name, are ignored, and so is the builder.
+    special_space: spaces by the names of kernels, None for a kernel that is left out.  builder, runner: "local", or
+    those of users.  measure_callbacks: functions of users that see measurements.  database: a database, or "memory".
+    seed: of the draws.  With `config`, as until v0.10, the result is the fastest schedule of the module's kernel;
+    sch_rules, postprocs, mutator_probs: the parts of the space, values or functions that return them, and blocks: the
+    names of its blocks, as until v0.9.  cost_model: a `CostModel` of users, by which twice as many schedules as are
+    measured are ordered, and which learns of the measurements; TVM's models, by name, are ignored.
 
     OptionError for another space, runner or database; the errors of the space if no schedule of a kernel is legal.
     """
@@ -72,12 +72,13 @@ def tune_tir(
     trials = max_trials_global or (config or TuneConfig()).max_trials_global
     most = max_trials_per_task or max(1, trials // max(1, len(kernels)))
     model = model_of_users(cost_model)
+    tools = tools_of(runner, builder, measure_callbacks)
     whole = space_of(space, sch_rules, postprocs, mutator_probs, blocks)
     for name, kernel in sorted(kernels.items()):
         chosen = (special_space or {}).get(name, whole)
         if chosen is not None:
             each = SpaceGenerator.create(chosen)
-            tune_kernel(kernel, where, each, most, create_runner(runner), records, seed, strategy, model)
+            tune_kernel(kernel, where, each, most, tools, records, seed, strategy, model)
     return records if config is None else records.query_schedule(mod, where)
 
 
@@ -92,7 +93,7 @@ def kernels_of(mod: Module) -> dict[str, PrimFunc]:
         return {"main": mod}
     kernels = {name: func for name, func in IRModule(mod.op, mod.constants).items() if isinstance(func, PrimFunc)}
     return {
-        name: func if "global_symbol" in func.attrs else func.with_attr("global_symbol", name)
+        name: func if "global_symbol" in func.own_attrs else func.with_attr("global_symbol", name)
         for name, func in kernels.items()
     }
 

@@ -11,16 +11,18 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ....core.errors import ExecutionError, OptionError, StepwellError
+from ....core.errors import ExecutionError, OptionError
 from ....module import Module
 from ..ir.module import IRModule
 from ..target.target import Target
 from ..tir import Schedule
 from .arg_info import args_info_of
+from .builder import Builder, BuilderInput, BuilderResult, LocalBuilder
 from .candidates import Candidates, MeasureCandidate
 from .cost_model import CostModel, model_of_users
 from .database import Database, TuningRecord
-from .runner import LocalRunner, RunnerResult
+from .measure_callback import MeasureCallback, callbacks_of
+from .runner import LocalRunner, Runner, RunnerInput, RunnerResult
 from .space_generator import PostOrderApply, SpaceGenerator, space_of
 from .tune_context import TuneContext
 
@@ -65,17 +67,39 @@ class ExtractedTask:
     weight: int = 1
 
 
-def create_runner(kind: Any) -> LocalRunner:
-    """A runner in any accepted form: itself, or "local". OptionError for another value, such as a remote machine."""
-    if kind is None or kind == "local":
-        return LocalRunner()
-    if isinstance(kind, LocalRunner):
-        return kind
-    raise OptionError(f"runner {kind!r}, expected 'local' or a LocalRunner: programs run on this machine")
+@dataclass(frozen=True)
+class Tools:
+    """The parts of a search that measure: a runner, a builder, and functions that see measurements."""
+
+    runner: Runner
+    builder: Builder
+    callbacks: Sequence[MeasureCallback] = ()
+
+    def measure(self, sch: Schedule, target: Target) -> tuple[BuilderResult, RunnerResult]:
+        """The build and the run of a schedule; an error is part of the results."""
+        if isinstance(self.runner, LocalRunner) and isinstance(self.builder, LocalBuilder) and self.builder.is_default:
+            measured = self.runner.measure(lambda: sch.mod, target, self.runner.timeout_sec)
+            failure = measured.error or None
+            seconds = None if failure else measured.seconds
+            return BuilderResult("", None), RunnerResult(seconds, failure)
+        (built,) = self.builder.build([BuilderInput(sch.mod, target)])
+        if built.error_msg is not None or built.artifact_path is None:
+            return built, RunnerResult(None, built.error_msg or "no file of the build")
+        (future,) = self.runner.run([RunnerInput(built.artifact_path, target.kind.name, args_info_of(sch.mod))])
+        return built, future.result()
+
+
+def tools_of(runner: Any = "local", builder: Any = "local", measure_callbacks: Any = "default") -> Tools:
+    """The tools of a search in any accepted form. OptionError for other values, such as a remote machine."""
+    return Tools(
+        Runner.create("local" if runner is None else runner),
+        Builder.create("local" if builder is None else builder),
+        callbacks_of(measure_callbacks),
+    )
 
 
 def tune_kernel(
-    kernel: Module, target: Target, space: SpaceGenerator, trials: int, runner: LocalRunner, database: Database,
+    kernel: Module, target: Target, space: SpaceGenerator, trials: int, tools: Tools, database: Database,
     seed: int | None = None, strategy: Any = "evolutionary", model: CostModel | None = None,
 ) -> None:  # fmt: skip
     """Adds measured schedules of a kernel to a database.
@@ -89,17 +113,19 @@ def tune_kernel(
     context = TuneContext(
         kernel, target=target, space_generator=space, search_strategy=strategy, rand_state=rand_state
     )  # fmt: skip
-    _tune(context, trials, runner, database, model)
+    search(context, trials, tools, database, model)
 
 
 _ROUND = 16
 """The greatest number of measurements between two predictions of a model of speed."""
 
 
-def _tune(
-    context: TuneContext, trials: int, runner: LocalRunner, database: Database, model: CostModel | None = None
-) -> None:
-    """Adds measured schedules of the kernel of a context to a database, as of `tune_kernel`."""
+def search(
+    context: TuneContext, trials: int, tools: Tools, database: Database, model: CostModel | None = None,
+    scheduler: Any = None, task_id: int = 0,
+) -> None:  # fmt: skip
+    """Adds measured schedules of the kernel of a context to a database, as of `tune_kernel`. scheduler, task_id: the
+    search of several kernels and the number of this one, for functions that see measurements."""
     candidates = context.candidates()
     workload = database.commit_workload(candidates.mod)
     is_random, found = context.space_generator.is_random, False
@@ -107,23 +133,31 @@ def _tune(
     left = trials if is_random else 1
     while left and (batch := _next_batch(context, candidates, min(left, _ROUND), model)):
         left -= len(batch)
+        builds: list[BuilderResult] = []
         results: list[RunnerResult] = []
         for candidate in batch:
-            try:
-                seconds = (_seconds if is_random else _known_seconds)(candidate.sch, context.target, runner)
-            except StepwellError as error:
-                candidates.failure = error
-                results.append(RunnerResult(None, str(error)))
+            built, result = tools.measure(candidate.sch, context.target)
+            builds.append(built)
+            results.append(result)
+            seconds = None if result.run_secs is None else tuple(map(_number, result.run_secs))
+            if seconds is None and is_random:
+                candidates.failure = ExecutionError(result.error_msg or "no seconds")
                 continue
             found = True
-            results.append(RunnerResult(seconds, None))
-            record = TuningRecord(candidate.sch.trace, workload, seconds, context.target, is_default=is_default)
+            record = TuningRecord(candidate.sch.trace, workload, seconds or (), context.target, is_default=is_default)
             database.commit_tuning_record(record)
             candidates.report(candidate.sch, record.mean)
         if model is not None:
             model.update(context, batch, results)
+        for callback in tools.callbacks:
+            callback.apply(scheduler, task_id, batch, builds, results)
     if candidates.failure is not None and not found:
         raise candidates.failure
+
+
+def _number(value: Any) -> float:
+    """The number of a constant, or of a number."""
+    return float(getattr(value, "value", value))
 
 
 def _next_batch(
@@ -151,6 +185,8 @@ def tune_tasks(
     runner: Any = "local",
     database: Any = "json",
     cost_model: Any = None,
+    builder: Any = "local",
+    measure_callbacks: Any = "default",
     **_parts: Any,
 ) -> Database:
     """A database with measured schedules of the kernels of contexts.
@@ -162,8 +198,9 @@ def tune_tasks(
         raise OptionError(f"tune_tasks: {len(task_weights)} weights for {len(tasks)} tasks, expected one for each")
     records = create_database(database, work_dir)
     most = max_trials_per_task or max(1, max_trials_global // max(1, len(tasks)))
-    for task in tasks:
-        _tune(task, most, create_runner(runner), records, model_of_users(cost_model))
+    tools = tools_of(runner, builder, measure_callbacks)
+    for number, task in enumerate(tasks):
+        search(task, most, tools, records, model_of_users(cost_model), task_id=number)
     return records
 
 
@@ -192,22 +229,6 @@ def extracted_tasks_to_tune_contexts(
     return contexts, [float(task.weight) for task in extracted_tasks]
 
 
-def _seconds(sch: Schedule, target: Target, runner: LocalRunner) -> tuple[float, ...]:
-    """The seconds of a schedule. ExecutionError for a program that does not compile or run, or takes too long."""
-    measured = runner.measure(lambda: sch.mod, target, runner.timeout_sec)
-    if measured.error:
-        raise ExecutionError(measured.error)
-    return measured.seconds
-
-
-def _known_seconds(sch: Schedule, target: Target, runner: LocalRunner) -> tuple[float, ...]:
-    """The seconds of a schedule, nothing if they are not known: its device does not exist, or it takes too long."""
-    try:
-        return _seconds(sch, target, runner)
-    except ExecutionError:
-        return ()
-
-
 def tune_extracted_tasks(
     extracted_tasks: Sequence[ExtractedTask],
     config: TuneConfig | None = None,
@@ -233,7 +254,7 @@ def tune_extracted_tasks(
     chosen = space_of(space, sch_rules, postprocs, mutator_probs)
     for task in extracted_tasks:
         for kernel in task.dispatched:
-            tune_kernel(kernel, task.target, chosen, most, create_runner(runner), records, seed)
+            tune_kernel(kernel, task.target, chosen, most, tools_of(runner), records, seed)
     return records
 
 

@@ -23,7 +23,7 @@ from ....dialects.tir import (
     memory_space,
     row_major_strides,
 )
-from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....dialects.tir.annotations import annotation_key
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
@@ -31,11 +31,12 @@ from ....expressions.expr import IntImm, PrimExpr, Var
 from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
 from . import stmt as nodes
-from .expr import BufferLoad, ExternCallExpr, PointedBuffer, PointerVar
+from .attributes import attribute_of
+from .expr import Buffer, BufferLoad, ExternCallExpr, PointedBuffer, PointerVar, StatementBuffer
 from .functor import pre_order_visit
 from .writing import write_statements
 
-Parameter: TypeAlias = DeclaredBuffer | Var | BufferPointer
+Parameter: TypeAlias = DeclaredBuffer | Var | BufferPointer | StatementBuffer
 
 
 def construct_function(
@@ -49,11 +50,12 @@ def construct_function(
     params: buffers, addresses of buffers, and variables.  buffers: those of parameters that are variables.  attrs: the
     attributes. TeError for another parameter, and for a variable or buffer of the body that nothing declares.
     """
+    params = [_parameter(param) for param in params]
     declared = [_buffer_of(param, buffers) for param in params]
     symbol = attrs.get("global_symbol", "main")
     types = [_type_of(param, buffer) for param, buffer in zip(params, declared, strict=True)]
     names = [_name_of(*each) for each in zip(params, declared, types, strict=True)]
-    attributes = {annotation_key(key): annotation_value(value) for key, value in attrs.items()}
+    attributes = {annotation_key(key): attribute_of(value) for key, value in attrs.items()}
     func = FuncOp(str(symbol), list(zip(names, types, strict=True)), attrs=attributes)
     builder = TirBuilder(func.body.block)
     emitter = ExpressionEmitter(builder, {}, {})
@@ -69,13 +71,21 @@ def construct_function(
     for _, buffer, argument in arguments:
         if buffer is not None:
             memory[buffer] = _view(emitter, buffer, argument) if isinstance(argument.type, HandleType) else argument
-    write_statements(func, {}, emitter.known, memory, body)
+    values = {buffer.value: value for buffer, value in memory.items() if isinstance(buffer, Buffer)}
+    write_statements(func, values, emitter.known, memory, body)
     results = [op.value.type for op in find_ops(func, ReturnOp) if op.value is not None]
     if results:
         func.result_type = results[0]
     ModuleOp([func]).verify()
     func.detach()
     return func
+
+
+def _parameter(param: Any) -> Any:
+    """A parameter; of the elements that a builder of statements reads and writes, their address or buffer."""
+    if not isinstance(param, StatementBuffer):
+        return param
+    return param.buffer.pointer if isinstance(param.buffer, PointedBuffer) else param.buffer
 
 
 def _buffer_of(param: Any, buffers: Mapping[Any, DeclaredBuffer]) -> DeclaredBuffer | None:
@@ -173,6 +183,8 @@ def free_parts(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
                 declared.update(var for group in node.variables for var in group)
             case ExternCallExpr():
                 used.update(dict.fromkeys(node.call.buffers))
+            case nodes.Block():
+                used.update((region.buffer, None) for region in (*node.reads, *node.writes))
             case _:
                 pass
         return True

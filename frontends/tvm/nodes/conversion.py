@@ -13,7 +13,7 @@ from ....expressions.buffers import BufferPointer, ExternCall
 from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, as_expr, const
 from ....expressions.rewrite import ExpressionRewriter
-from ....expressions.statements import Allocation, Branch, BufferElement, Let, Loop, Statement, Store, While
+from ....expressions.statements import Allocation, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferLoad, ExternCallExpr, PointerVar, Ramp
 
@@ -79,6 +79,8 @@ class _NodeBuilder:
                 return nodes.IfThenElse(self.loads.expr(condition), self.sequence(then), other)
             case ExternCall():
                 return nodes.Evaluate(replace(each, args=tuple(self._argument(arg) for arg in each.args)))
+            case Evaluation(value):
+                return nodes.Evaluate(self.loads.expr(value))
             case Let() | Allocation():
                 return self.sequence([each])
 
@@ -154,6 +156,8 @@ def statements_of(node: nodes.Stmt) -> list[Statement]:
             return [called.call]
         case nodes.Evaluate(value=IntImm()):
             return []
+        case nodes.Evaluate():
+            return [Evaluation(value(node.value))]
         case nodes.AttrStmt() if isinstance(node.node, IterVar) and node.attr_key in nodes.THREAD_KEYS:
             axis, body = node.node, tuple(statements_of(node.body))
             tag = "vthread" if node.attr_key == "virtual_thread" else axis.thread_tag

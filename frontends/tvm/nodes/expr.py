@@ -84,6 +84,12 @@ class PointedBuffer(DeclaredBuffer):
         return self.pointer
 
 
+class StatementBuffer:
+    """The base class of objects whose elements are read and written by statements. buffer: their buffer."""
+
+    buffer: DeclaredBuffer
+
+
 @dataclass(frozen=True)
 class BufferRegion:
     """A box of elements of a buffer: an interval for each dimension."""

@@ -15,7 +15,7 @@ from .stmt import BufferStore, SeqStmt, Stmt, seq
 Node: TypeAlias = Stmt | PrimExpr
 
 
-def _children(node: Node) -> Iterator[Node]:
+def children_of(node: Node) -> Iterator[Node]:
     """The direct children of a node, in execution order."""
     if isinstance(node, PrimExpr):
         yield from node.children
@@ -37,7 +37,7 @@ def post_order_visit(stmt: Node, fvisit: Callable[[Any], Any]) -> None:
             fvisit(node)
         else:
             todo.append((node, True))
-            todo += [(child, False) for child in reversed(list(_children(node)))]
+            todo += [(child, False) for child in reversed(list(children_of(node)))]
 
 
 def pre_order_visit(stmt: Node, fvisit: Callable[[Any], bool]) -> None:
@@ -46,7 +46,7 @@ def pre_order_visit(stmt: Node, fvisit: Callable[[Any], bool]) -> None:
     while todo:
         node = todo.pop()
         if fvisit(node):
-            todo += reversed(list(_children(node)))
+            todo += reversed(list(children_of(node)))
 
 
 Change: TypeAlias = Callable[[Any], Any] | None
@@ -65,7 +65,7 @@ def ir_transform(stmt: Stmt, preorder: Change, postorder: Change, only_enable: S
         selected = kinds is None or type(node).__name__ in kinds
         if selected and preorder is not None and (replacement := preorder(node)) is not None:
             return replacement
-        node = _map_children(node, transform)
+        node = map_children(node, transform)
         if selected and postorder is not None and (replacement := postorder(node)) is not None:
             return replacement
         return node
@@ -84,12 +84,12 @@ def substitute(node: Any, vmap: Mapping[Var, Any] | Callable[[Var], Any]) -> Any
         if isinstance(inner, Var):
             replacement = vmap.get(inner) if isinstance(vmap, Mapping) else vmap(inner)
             return inner if replacement is None else as_expr(replacement)
-        return _map_children(inner, transform)
+        return map_children(inner, transform)
 
     return transform(node)
 
 
-def _map_children(node: Node, transform: Callable[[Node], Node]) -> Node:
+def map_children(node: Node, transform: Callable[[Node], Node]) -> Node:
     """A node with its children transformed; the same node if no child changes."""
     if isinstance(node, PrimExpr):
         children: list[Any] = [transform(child) for child in node.children]

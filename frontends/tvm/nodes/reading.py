@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....analysis.regions.access_regions import buffer_shape
@@ -182,14 +183,16 @@ class NodeReader:
             [self._region(each) for each in op.accesses if each.is_write is kind] for kind in (False, True)
         )
         memory = [self.buffer(each.buffer) for each in _allocations(op.body.block.ops)]
-        named = {} if op.annotations is None else op.annotations.data
-        annotations = {name: python_value(each) for name, each in named.items()}
+        annotations = _annotations(op.annotations)
         block = nodes.Block(axes, reads, writes, op.block_name.data, contents, memory, annotations)
         block.underneath = op
         return block
 
     def _region(self, op: AccessOp) -> BufferRegion:
-        ranges = [Range(self.number(low, "int32"), self.number(extent, "int32")) for low, extent in op.region]
+        ranges: list[Range] = []
+        for low, extent in op.region:
+            first = self.number(low, "int32")
+            ranges.append(Range(first, self.number(extent, first.dtype)))
         return BufferRegion(self.buffer(op.buffer), tuple(ranges))
 
     def _specific_statement(self, op: Operation) -> nodes.Stmt | None:
@@ -200,7 +203,8 @@ class NodeReader:
                 kind = nodes.ForKind[_KINDS.get(op.kind.data, op.kind.data.upper())]
                 first, count = self.number(low, variable.dtype), self.number(extent, variable.dtype)
                 thread = None if op.thread is None else op.thread.data
-                return nodes.For(variable, first, count, kind, self._block(op.body.block), thread, op.annotations)
+                annotations = _annotations(op.annotations)
+                return nodes.For(variable, first, count, kind, self._block(op.body.block), thread, annotations)
             case StoreOp() if op.predicate is None:
                 indices = [self.expr(index) for index in op.indices]
                 return nodes.BufferStore(self.buffer(op.buffer), self.expr(op.value), indices)
@@ -230,6 +234,14 @@ class NodeReader:
             name = value.owner.buffer_name.data if isinstance(value.owner, BufferOp) else source_name(value)
             self._buffers[value] = Buffer(value, name or "buffer", shape, *self._layout(value))
         return self._buffers[value]
+
+    def buffer_of_parameter(self, value: SSAValue) -> Buffer | None:
+        """The buffer of a parameter: itself, or that of its address; None for a number."""
+        if isinstance(value.type, MemRefType):
+            return self.buffer(value)
+        users = [use.operation for use in value.uses]
+        matches = [user for user in users if isinstance(user, MatchBufferOp) and user.source is value]
+        return self.buffer(matches[0].buffer) if matches else None
 
     def _layout(self, value: SSAValue) -> tuple[list[PrimExpr], PrimExpr | None]:
         """The strides of a buffer, none where it is row-major and compact, and its offset."""
@@ -309,3 +321,7 @@ def _is_root(statements: nodes.Stmt) -> bool:
 
 
 _KINDS = {"vectorized": "VECTORIZED", "unrolled": "UNROLLED", "thread_binding": "THREAD_BINDING"}
+
+
+def _annotations(attributes: DictionaryAttr | None) -> dict[str, Any]:
+    return {} if attributes is None else {name: python_value(each) for name, each in attributes.data.items()}

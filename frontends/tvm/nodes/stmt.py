@@ -29,7 +29,7 @@ from ....dialects.tir import (
     YieldOp,
 )
 from ....dialects.tir.annotations import annotation_value
-from ....expressions.axes import IterVar
+from ....expressions.axes import IterVar, Range
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import ExternCall
 from ....expressions.errors import TeError
@@ -82,6 +82,14 @@ class Stmt(StatementConvertible):
 
         return statements_of(self)
 
+    def script(self, **options: Any) -> str:
+        """The TVMScript. options: of TVM's printer, which the text does not depend on."""
+        return str(self)
+
+    def show(self, *style: Any, **options: Any) -> None:
+        """Prints the TVMScript. style, options: of TVM's printer, which the text does not depend on."""
+        print(self)
+
     def __str__(self) -> str:
         # lazy: conversions are written in terms of nodes
         from .construction import script_of
@@ -119,12 +127,15 @@ class For(Stmt):
         extent: ExprLike,
         kind: ForKind | int,
         body: Stmt | int,
-        thread_tag: str | Stmt | None = None,
-        annotations: object = None,
+        thread_binding: str | IterVar | Stmt | None = None,
+        annotations: Mapping[str, Any] | None = None,
+        span: None = None,
     ):
+        """thread_binding: the axis of threads that the loop is bound to, or its tag.  annotations: the attributes."""
         super().__init__()
-        if isinstance(body, int) and isinstance(thread_tag, Stmt):
-            body, thread_tag = thread_tag, None
+        if isinstance(body, int) and isinstance(thread_binding, Stmt):
+            body, thread_binding = thread_binding, None
+        thread_tag = thread_binding.thread_tag if isinstance(thread_binding, IterVar) else thread_binding
         if isinstance(thread_tag, Stmt):
             raise TeError(f"loop {loop_var.name}: two bodies")
         self.loop_var = loop_var
@@ -137,7 +148,14 @@ class For(Stmt):
             raise TeError(f"loop {loop_var.name} of kind {self.kind.name} with thread {thread_tag}")
         self.body = body
         self.thread_tag = thread_tag
-        self.annotations = annotations
+        self.annotations = dict(annotations or {})
+
+    @property
+    def thread_binding(self) -> IterVar | None:
+        """The axis of threads that the loop is bound to."""
+        if self.thread_tag is None:
+            return None
+        return IterVar(Range(self.min, self.extent), Var("", self.loop_var.dtype), "thread", self.thread_tag)
 
 
 class BufferStore(Stmt):

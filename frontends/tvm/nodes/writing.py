@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.dtypes import mlir_type
@@ -19,6 +18,7 @@ from ....dialects.tir import (
     TirBuilder,
     memory_space,
 )
+from ....dialects.tir.annotations import annotation_key
 from ....dialects.tir.tree import treeify
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import ExternCall
@@ -28,6 +28,7 @@ from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
 from ....expressions.write_statements import write_call
 from . import stmt as nodes
+from .attributes import attribute_of
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, ExternCallExpr, OtherExpr, PointedBuffer, Ramp
 from .functor import accessed_buffers
 from .reading import NodeReader
@@ -223,7 +224,7 @@ class _StatementWriter:
 
     def _loop(self, builder: TirBuilder, node: nodes.For) -> None:
         low, extent = self._bounds(builder, node)
-        annotations = node.annotations if isinstance(node.annotations, DictionaryAttr) else None
+        named = {annotation_key(key): attribute_of(value) for key, value in node.annotations.items()}
         loop = ForOp(
             node.loop_var.name,
             low,
@@ -231,7 +232,7 @@ class _StatementWriter:
             mlir_type(node.loop_var.data_type),
             kind=node.kind.name.lower(),
             thread=node.thread_tag,
-            annotations=annotations,
+            annotations=named or None,
         )
         self.known[node.loop_var] = builder.insert(loop).variable
         self.write(TirBuilder(loop.body.block, builder.location), node.body)

@@ -13,13 +13,14 @@ from xdsl.utils.exceptions import VerifyException
 from ....core.arrays import plain_array
 from ....core.errors import ArgumentError
 from ....dialects.attributes import PARAM_VALUES
-from ....dialects.tir.annotations import annotation_key, annotation_value
+from ....dialects.tir.annotations import annotation_key
 from ....module import Module
 from ....operators import relax
 from ....operators.relax.devices import PARAM_DEVICES, Devices, device_names
 from ...relay.parameters import bind_parameters
 from ..ir.attributes import Attributes
 from ..ir.module import FunctionModule
+from ..nodes.attributes import attribute_of
 from .bindings import SeqExpr
 from .expr import Constant, Expr, Var
 from .reading import Reader
@@ -138,7 +139,7 @@ class Function(FunctionModule):
         symbol = named.pop("global_symbol", None)
         if symbol is not None:
             copy.func.sym_name, copy.func.private = StringAttr(str(symbol)), None
-        new = {annotation_key(name): annotation_value(each) for name, each in named.items()}
+        new = {annotation_key(name): attribute_of(each) for name, each in named.items()}
         copy._set_attrs({**self._own_attrs, **new})
         return copy
 
@@ -215,7 +216,7 @@ def write_function(
     types = [(each.name_hint, each.struct_info.type) for each in params]
     if len({each for each, _ in types}) < len(types):
         raise ArgumentError(f"function {name}: parameters {', '.join(each for each, _ in types)}, expected one each")
-    attributes = {annotation_key(key): annotation_value(value) for key, value in (attrs or {}).items()}
+    attributes = {annotation_key(key): attribute_of(value) for key, value in (attrs or {}).items()}
     if devices := {each.name_hint: StringAttr(device) for each in params if (device := each.struct_info.device)}:
         attributes[PARAM_DEVICES] = DictionaryAttr(dict[str, Attribute](devices))
     func = relax.FuncOp(name, types, relax.ObjectType(), impure=not pure, private=private, attrs=attributes or None)

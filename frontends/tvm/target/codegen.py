@@ -21,6 +21,11 @@ def llvm_lookup_intrinsic_id(name: str) -> str:
     return name
 
 
+def llvm_get_intrinsic_name(intrin_id: str) -> str:
+    """The name of an intrinsic, of the result of `llvm_lookup_intrinsic_id`."""
+    return intrin_id
+
+
 def target_has_features(cpu_features: str | Sequence[str], target: object = None) -> bool:
     """Whether this machine has features of a processor, with LLVM's names. target: ignored."""
     wanted = [cpu_features] if isinstance(cpu_features, str) else cpu_features
@@ -28,4 +33,4 @@ def target_has_features(cpu_features: str | Sequence[str], target: object = None
     return all(features.get(name, False) for name in wanted)
 
 
-__all__ = ["llvm_lookup_intrinsic_id", "llvm_version_major", "target_has_features"]
+__all__ = ["llvm_get_intrinsic_name", "llvm_lookup_intrinsic_id", "llvm_version_major", "target_has_features"]

@@ -189,6 +189,10 @@ class Target:
         """The same target with another host."""
         return Target(self.export(), host)
 
+    def without_host(self) -> Target:
+        """The same target without a host."""
+        return Target({key: value for key, value in self.export().items() if key != "host"})
+
     def __str__(self) -> str:
         options = [f"-{name}={_text(value)}" for name, value in sorted(self.attrs.items())]
         return " ".join([self.kind.name, f"-keys={','.join(self.keys)}", *options])

@@ -16,12 +16,20 @@ import numpy as np
 from ..absent import report_absent
 from ..nd import Device, cuda, device
 from ..target.target import Target
-from .before_after import CompareBeforeAfter as CompareBeforeAfter
 from .checks import assert_prim_expr_equal as assert_prim_expr_equal
 from .checks import check_bool_expr_is_true as check_bool_expr_is_true
 from .checks import check_numerical_grads as check_numerical_grads
 
-__getattr__ = report_absent("tvm.testing")
+_report_absent = report_absent("tvm.testing")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "CompareBeforeAfter":
+        # lazy: pytest runs tests alone
+        from .comparison import CompareBeforeAfter
+
+        return CompareBeforeAfter
+    return _report_absent(name)
 
 
 IS_IN_CI = os.environ.get("CI", "").lower() == "true"
@@ -100,6 +108,13 @@ requires_x86_amx = requires_sapphirerapids = _mark(
 )
 requires_tensorcore = _mark(lambda: False, "no code is generated for matrix units")
 requires_arm_fp16 = requires_aarch64_sme = requires_aarch64_sve = requires_arm_dot
+requires_rpc = _mark(lambda: False, "programs run on this machine, in this process")
+requires_cudagraph = requires_nvptx = requires_cuda
+requires_multi_gpu = requires_nccl = _mark(lambda: False, "programs run on one device")
+requires_matrixcore = requires_rocm
+requires_openclml = requires_opencl
+requires_ethosn = requires_ethosu = requires_mrvl = requires_vitis_ai = requires_micro
+requires_cutlass = requires_libtorch = _mark(lambda: False, "no code is generated for the library")
 uses_gpu = skip_if_wheel_test = _mark(lambda: True, "")
 
 

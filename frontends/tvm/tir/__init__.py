@@ -191,7 +191,7 @@ def _as_main(func: PrimFunc) -> IRModule:
     """A module of a function `main`, whose symbol remains the name of the function."""
     (name,) = func.function_ops
     return IRModule(
-        {"main": func if name == "main" or "global_symbol" in func.attrs else func.with_attr("global_symbol", name)}
+        {"main": func if name == "main" or "global_symbol" in func.own_attrs else func.with_attr("global_symbol", name)}
     )
 
 

@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
+from typing import Any
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import BlockArgument, Operation
 
 from ....analysis.scopes import ancestors, function_around, output_blocks
-from ....analysis.work import static_extent
-from ....core.dtypes import dtype_of, element_byte_size
-from ....core.errors import StepwellError, UnsupportedError
+from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES, bound_loop_range, outermost_bound_loops, thread_axis_of
+from ....analysis.threads.memories import memory_of
+from ....core.diagnostics import where
+from ....core.dtypes import element_byte_size
+from ....core.errors import OptionError, PassError, StepwellError, UnsupportedError
 from ....core.walking import find_ops
-from ....dialects.tir import BINARY_NAMES, UNARY_NAMES, AllocateOp, AllocBufferOp, BlockOp, ForOp
+from ....dialects.tir import (
+    AllocateOp,
+    AllocBufferOp,
+    BlockOp,
+    CallExternOp,
+    CallIntrinOp,
+    ForOp,
+    LaunchThreadOp,
+    LoadOp,
+    StoreOp,
+    scope_of,
+)
 from ....dialects.tir.base import DYNAMIC
-from ....expressions.expr import PrimExpr, Var
+from ....dialects.tir.tree import has_effect
+from ....expressions.axes import Range
+from ....expressions.expr import BinaryOp, CmpOp, PrimExpr, Select, Var
 from ....module import Module
 from ....schedule import Schedule
 from ....schedule.handles import BlockLike
 from ..absent import report_absent
 from ..ir.comparison import structural_equal
-from ..nodes.functor import post_order_visit
-from ..nodes.stmt import For, LetStmt, Stmt
+from ..ir.module import PrimFunc
+from ..nodes.expr import BufferLoad
+from ..nodes.functor import children_of, post_order_visit
+from ..nodes.stmt import BufferStore, Declaration, For, IfThenElse, LetStmt, OtherStmt, Stmt
+from ..target.target import Target
+from ..transform import as_module
 
 __getattr__ = report_absent("tvm.tir.analysis")
 
@@ -64,6 +85,119 @@ def verify_ssa(func: Module) -> bool:
     return verify_well_formed(func, assert_mode=False)
 
 
+def verify_memory(func: Module) -> bool:
+    """Whether no statement outside of threads accesses the parameters of a function whose attribute `target` is a GPU.
+    Functions of other targets have no such statements."""
+    target = func.attrs.get("target") if isinstance(func, PrimFunc) else None
+    if not isinstance(target, Target) or "gpu" not in target.keys:
+        return True
+    return not any(
+        isinstance(memory_of(op.buffer), BlockArgument) and not _is_in_threads(op)
+        for op in find_ops(func.op, LoadOp, StoreOp)
+    )
+
+
+def _is_in_threads(op: Operation) -> bool:
+    return any(thread_axis_of(each) is not None for each in ancestors(op))
+
+
+def verify_gpu_code(func: Module, constraints: Mapping[str, Any]) -> bool:
+    """Whether the kernels of a function are within limits.
+
+    constraints: numbers, or constants, by the names `max_threads_per_block`, `max_thread_x`, `max_thread_y`,
+    `max_thread_z`, `max_vthread`, `max_shared_memory_per_block` and `max_local_memory_per_block` in bytes,
+    `max_vector_bytes`, `max_kernels`. OptionError for another name, UnsupportedError for memory of unknown size.
+    """
+    limits = {name: int(getattr(value, "value", value)) for name, value in constraints.items()}
+    unknown = [name for name in limits if name not in _LIMITS]
+    if unknown:
+        raise OptionError(f"verify_gpu_code: constraint {unknown[0]!r}, expected one of {', '.join(_LIMITS)}")
+    kernels = list(outermost_bound_loops(func.op, (*BLOCK_AXES, *THREAD_AXES)))
+    memory = [op for op in find_ops(func.op, AllocBufferOp, AllocateOp) if not _is_in_threads(op)]
+    used = [_use_of_kernel(kernel, memory) for kernel in kernels]
+    total = {"max_kernels": len(kernels), "max_vector_bytes": max(_vector_bytes(func.op), default=0)}
+    return all(each.get(name, 0) <= limit for each in (total, *used) for name, limit in limits.items())
+
+
+_LIMITS = (
+    "max_threads_per_block", "max_thread_x", "max_thread_y", "max_thread_z", "max_vthread",
+    "max_shared_memory_per_block", "max_local_memory_per_block", "max_vector_bytes", "max_kernels",
+)  # fmt: skip
+
+
+def _use_of_kernel(kernel: Operation, around: Sequence[AllocBufferOp | AllocateOp]) -> dict[str, int]:
+    """The threads and the bytes of memory of a kernel, by the names of their limits. around: the memory allocated
+    outside of kernels, which each kernel may use."""
+    memory = [*around, *find_ops(kernel, AllocBufferOp, AllocateOp)]
+    extents: dict[str, int] = {}
+    for loop in find_ops(kernel, ForOp, LaunchThreadOp):
+        axis = thread_axis_of(loop)
+        if axis is not None:
+            extent = bound_loop_range(loop)[1]
+            extents[axis] = max(extents.get(axis, 1), extent if isinstance(extent, int) else 1)
+    threads = {axis: extents.get(axis, 1) for axis in THREAD_AXES}
+    return {
+        "max_threads_per_block": prod(threads.values()),
+        **{f"max_thread_{axis[-1]}": extent for axis, extent in threads.items()},
+        "max_vthread": prod(extent for axis, extent in extents.items() if axis.startswith(("vthread", "cthread"))),
+        "max_shared_memory_per_block": _bytes_of_scope(memory, "shared"),
+        "max_local_memory_per_block": _bytes_of_scope(memory, "local"),
+    }
+
+
+def _bytes_of_scope(memory: Sequence[AllocBufferOp | AllocateOp], scope: str) -> int:
+    return sum(_allocated_bytes(op) for op in memory if _scope_of(op).partition(".")[0] == scope)
+
+
+def _scope_of(op: AllocBufferOp | AllocateOp) -> str:
+    return op.pointer.type.scope.data if isinstance(op, AllocateOp) else scope_of(op.type)
+
+
+def _allocated_bytes(op: AllocBufferOp | AllocateOp) -> int:
+    """The size of an allocation in bytes. UnsupportedError if it is not known."""
+    extents = op.mixed_extents if isinstance(op, AllocateOp) else op.mixed_shape
+    element = op.pointer.type.element if isinstance(op, AllocateOp) else op.type.element_type
+    known = [extent for extent in extents if isinstance(extent, int)]
+    if len(known) != len(extents):
+        raise UnsupportedError(f"{where(op)}an allocation whose size is not known")
+    return prod(known) * element_byte_size(element)
+
+
+def _vector_bytes(root: Operation) -> Iterator[int]:
+    """The bytes of each value that is a vector."""
+    for op in root.walk():
+        for result in op.results:
+            if isinstance(result.type, VectorType):
+                yield prod(result.type.get_shape()) * element_byte_size(result.type.element_type)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+
+
+def calculate_allocated_bytes(func_or_mod: Module) -> dict[str, dict[str, int]]:
+    """The bytes that each function allocates, by the scope of the memory. UnsupportedError for an unknown size."""
+    result: dict[str, dict[str, int]] = {}
+    for name, function in func_or_mod.function_ops.items():
+        sizes = result.setdefault(name, {})
+        for op in find_ops(function, AllocBufferOp, AllocateOp):
+            sizes[_scope_of(op)] = sizes.get(_scope_of(op), 0) + _allocated_bytes(op)
+    return result
+
+
+def is_pure_function(func: Module) -> bool:
+    """Whether a function has no effect besides its result: no store to a parameter, and no call with effects."""
+    for op in func.op.walk():
+        if isinstance(op, StoreOp) and isinstance(memory_of(op.buffer), BlockArgument):
+            return False
+        if isinstance(op, CallExternOp | CallIntrinOp) and has_effect(op):
+            return False
+    return True
+
+
+def assert_pure_function(func: Module) -> bool:
+    """True for a function without effects. PassError for another one."""
+    if not is_pure_function(func):
+        raise PassError(f"function {', '.join(func.function_ops)} has effects, expected a pure function")
+    return True
+
+
 def calculate_workspace_bytes(func: Module, workspace_byte_alignment: int = 1) -> int:
     """The bytes of all memory that a function allocates, each allocation rounded up to the alignment.
 
@@ -81,19 +215,66 @@ def calculate_workspace_bytes(func: Module, workspace_byte_alignment: int = 1) -
     return total
 
 
-def estimate_tir_flops(stmt_or_mod: Module) -> float:
-    """The number of operations on floats of a module, with the extents of the loops around them.
+def estimate_tir_flops(stmt_or_mod: Stmt | Module) -> float:
+    """The number of arithmetic operations on values that a statement or the functions of a module store.
 
-    UnsupportedError for a loop whose extent is not known.
+    Each of `+ - * / // %`, minimum and maximum counts, comparisons and calls do not; of two branches the one with more
+    operations counts. A loop counts its greatest extent, once if that is not known. A function with the attribute
+    `estimated_flops` has that number.
     """
+    if isinstance(stmt_or_mod, Stmt):
+        return _OperationCounter().count(stmt_or_mod)
+    functions = [stmt_or_mod] if isinstance(stmt_or_mod, PrimFunc) else dict(as_module(stmt_or_mod).items()).values()
     total = 0.0
-    for op in stmt_or_mod.op.walk():
-        if (type(op) in BINARY_NAMES or type(op) in UNARY_NAMES) and dtype_of(op.results[0].type).is_float:
-            extents = [static_extent(loop) for loop in ancestors(op) if isinstance(loop, ForOp)]
-            if None in extents:
-                raise UnsupportedError("estimate_tir_flops: a loop whose extent is not known")
-            total += prod(extent for extent in extents if extent is not None)
+    for func in functions:
+        if isinstance(func, PrimFunc):
+            known = func.attrs.get("estimated_flops")
+            total += _OperationCounter().count(func.body) if known is None else known
     return total
+
+
+class _OperationCounter:
+    """Counts operations, as `estimate_tir_flops`."""
+
+    def __init__(self) -> None:
+        # lazy: the analyzer reads programs
+        from ..arith import Analyzer
+
+        self._analyzer = Analyzer()
+
+    def count(self, node: Any) -> float:
+        match node:
+            case BufferLoad() | CmpOp():
+                return 0
+            case BinaryOp():
+                return self._sum(node.children) + node.data_type.lanes
+            case Select():
+                condition, *cases = node.children
+                return self.count(condition) + max(map(self.count, cases))
+            case PrimExpr():
+                return self._sum(node.children)
+            case BufferStore():
+                return self.count(node.value)
+            case For():
+                self._analyzer.bind(node.loop_var, Range(node.min, node.extent))
+                most = self._analyzer.const_int_bound(node.extent).max_value
+                return (1 if most >= _UNKNOWN else most) * self.count(node.body)
+            case IfThenElse():
+                orelse = 0 if node.else_case is None else self.count(node.else_case)
+                return self.count(node.condition) + max(self.count(node.then_case), orelse)
+            case OtherStmt():
+                return self._sum(node.bodies)
+            case Declaration():
+                return self.count(node.body)
+            case _:
+                return self._sum(children_of(node))
+
+    def _sum(self, nodes: Iterable[Any]) -> float:
+        return sum(map(self.count, nodes))
+
+
+_UNKNOWN = 2**31 - 1
+"""The least upper bound of an extent that is not known."""
 
 
 # Of schedules: `tvm.tir.schedule.analysis`
@@ -112,12 +293,17 @@ def is_output_block(sch: Schedule, block: BlockLike) -> bool:
 
 
 __all__ = [
+    "assert_pure_function",
+    "calculate_allocated_bytes",
     "calculate_workspace_bytes",
     "estimate_tir_flops",
     "expr_deep_equal",
     "has_block",
     "is_output_block",
+    "is_pure_function",
     "undefined_vars",
+    "verify_gpu_code",
+    "verify_memory",
     "verify_ssa",
     "verify_well_formed",
 ]

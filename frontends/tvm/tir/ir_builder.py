@@ -27,7 +27,7 @@ from ....expressions.statements import (
 )
 from ....expressions.tensor import shape_as_extents
 from ..nodes.conversion import nodes_of
-from ..nodes.expr import PointedBuffer, PointerVar
+from ..nodes.expr import PointedBuffer, PointerVar, StatementBuffer
 from ..nodes.stmt import Stmt
 from .functions import likely
 
@@ -47,7 +47,7 @@ def create() -> IRBuilder:
     return IRBuilder()
 
 
-class BufferVar:
+class BufferVar(StatementBuffer):
     """A buffer whose elements are read and written: `a[i]`, `a[i, j] = value`. One index of a buffer of several
     dimensions is a position in row-major order.
     """

@@ -1,8 +1,13 @@
-"""Passes on functions: `tvm.tir.transform`. Each name of TVM runs passes of this package; options are not taken."""
+"""Passes on functions: `tvm.tir.transform`.
+
+Each name of TVM runs passes of this package, whose options are not taken, or leaves a module as it is if its work is
+that of `tvm.build`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from enum import IntFlag
 from typing import Any
 
 from xdsl.passes import ModulePass
@@ -21,7 +26,17 @@ from ....transforms.tir.unroll_loops import TirUnrollLoopsPass
 from ....transforms.tir.vectorize_loops import TirVectorizeLoopsPass
 from ..absent import report_absent
 from ..ir.module import IRModule, PrimFunc
-from ..transform import FunctionalPass, PassContext, PassInfo
+from ..target.target import Target, TargetLike
+from ..transform import FunctionalPass, PassContext, PassInfo, no_change
+from .analysis import verify_memory
+from .block_passes import (
+    BindAxesPass,
+    LowerInitsPass,
+    RemoveStatementsPass,
+    SerialLoopsPass,
+    is_assumption,
+    is_check,
+)
 
 PrimFuncPass = FunctionalPass
 """The type of passes, as TVM's users ask for it: all of them transform modules."""
@@ -102,6 +117,146 @@ PlanAndUpdateBufferAllocationLocation = _named(
 )
 LowerCrossThreadReduction = _named("LowerCrossThreadReduction", "`tir-lower-thread-reductions`.", _thread_reductions)
 InjectVirtualThread = _named("InjectVirtualThread", "`tir-interleave-vthreads{serial}`.", _vthreads)
+
+
+LowerInitBlock = _named("LowerInitBlock", "The inits of blocks as conditional statements.", lambda: [LowerInitsPass()])
+ConvertBlocksToOpaque = _named(
+    "ConvertBlocksToOpaque",
+    "Blocks without axes: the bindings replace the axes. PassError for a block with an init.",
+    lambda: [BindAxesPass()],
+)
+SkipAssert = _named("SkipAssert", "Removes checks.", lambda: [RemoveStatementsPass(is_check)])
+RemoveAssume = _named("RemoveAssume", "Removes `T.assume`.", lambda: [RemoveStatementsPass(is_assumption)])
+ConvertForLoopsToSerial = _named(
+    "ConvertForLoopsToSerial", "Parallel, vectorized and unrolled loops as serial ones.", lambda: [SerialLoopsPass()]
+)
+
+
+def _lowered_later(name: str) -> Any:
+    """A function that returns the pass called `name` in TVM, whose work `tvm.build` does: it leaves a module as it
+    is."""
+
+    def create(*_options: Any, **_named_options: Any) -> FunctionalPass:
+        return no_change(f"tir.{name}")
+
+    create.__name__ = name
+    create.__doc__ = "Leaves a module as it is: `tvm.build` does the work."
+    return create
+
+
+AnnotateDeviceRegions = _lowered_later("AnnotateDeviceRegions")
+BF16ComputeLegalize = _lowered_later("BF16ComputeLegalize")
+BF16StorageLegalize = _lowered_later("BF16StorageLegalize")
+CommonSubexprElimTIR = _lowered_later("CommonSubexprElimTIR")
+ConvertSSA = _lowered_later("ConvertSSA")
+FP8ComputeLegalize = _lowered_later("FP8ComputeLegalize")
+FP8StorageLegalize = _lowered_later("FP8StorageLegalize")
+FlattenBuffer = _lowered_later("FlattenBuffer")
+ForceNarrowIndexToInt32 = _lowered_later("ForceNarrowIndexToInt32")
+InferFragment = _lowered_later("InferFragment")
+InjectDoubleBuffer = _lowered_later("InjectDoubleBuffer")
+InjectPTXAsyncCopy = _lowered_later("InjectPTXAsyncCopy")
+InjectPermutedLayout = _lowered_later("InjectPermutedLayout")
+InjectSoftwarePipeline = _lowered_later("InjectSoftwarePipeline")
+LegalizePackedCalls = _lowered_later("LegalizePackedCalls")
+LiftThreadBinding = _lowered_later("LiftThreadBinding")
+LowerAutoCopy = _lowered_later("LowerAutoCopy")
+LowerCustomDatatypes = _lowered_later("LowerCustomDatatypes")
+LowerDeviceKernelLaunch = _lowered_later("LowerDeviceKernelLaunch")
+LowerDeviceStorageAccessInfo = _lowered_later("LowerDeviceStorageAccessInfo")
+LowerIntrin = _lowered_later("LowerIntrin")
+LowerTVMBuiltin = _lowered_later("LowerTVMBuiltin")
+LowerThreadAllreduce = _lowered_later("LowerThreadAllreduce")
+LowerWarpMemory = _lowered_later("LowerWarpMemory")
+MakePackedAPI = _lowered_later("MakePackedAPI")
+MakeUnpackedAPI = _lowered_later("MakeUnpackedAPI")
+ManifestSharedMemoryLocalStage = _lowered_later("ManifestSharedMemoryLocalStage")
+MergeDynamicSharedMemoryAllocations = _lowered_later("MergeDynamicSharedMemoryAllocations")
+MergeSharedMemoryAllocations = _lowered_later("MergeSharedMemoryAllocations")
+NarrowDataType = _lowered_later("NarrowDataType")
+PointerValueTypeRewrite = _lowered_later("PointerValueTypeRewrite")
+RenormalizeSplitPattern = _lowered_later("RenormalizeSplitPattern")
+RewriteUnsafeSelect = _lowered_later("RewriteUnsafeSelect")
+SplitHostDevice = _lowered_later("SplitHostDevice")
+StorageFlatten = _lowered_later("StorageFlatten")
+StorageRewrite = _lowered_later("StorageRewrite")
+ThreadSync = _lowered_later("ThreadSync")
+UnifyThreadBinding = _lowered_later("UnifyThreadBinding")
+
+
+def BindTarget(target: TargetLike) -> FunctionalPass:
+    """A pass that states a target as the attribute `target` of functions.
+
+    A function that has a target gets the host of `target`, a function of the host (`tir.is_host_func`) the host alone;
+    private functions get targets without a host.
+    """
+    chosen = Target(target)
+    host = chosen.host or Target("llvm")
+
+    def bind(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        is_exposed = "global_symbol" in func.attrs
+        own: Target | None = func.attrs.get("target")
+        if own is not None:
+            bound = own.with_host(chosen.host) if chosen.host and own.host is None and is_exposed else own
+        elif func.attrs.get(_IS_HOST):
+            bound = host.with_host(host)
+        else:
+            bound = chosen if is_exposed else chosen.without_host()
+        return func.with_attr("target", bound).without_attr(_IS_HOST)
+
+    return prim_func_pass(bind, opt_level=0, name="tir.BindTarget")
+
+
+_IS_HOST = "tir.is_host_func"
+_IS_ENTRY = "tir.is_entry_func"
+
+
+def AnnotateEntryFunc() -> FunctionalPass:
+    """A pass that marks the function that other programs call, if it is known: the only one, or the only one that is
+    not private."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        functions = dict(mod.items())
+        exposed = [name for name, func in functions.items() if "global_symbol" in func.attrs]
+        entries = list(functions) if len(functions) == 1 else exposed
+        if len(entries) == 1 and isinstance(functions[entries[0]], PrimFunc):
+            functions[entries[0]] = functions[entries[0]].with_attr(_IS_ENTRY, True)
+        return IRModule(functions, mod.constants)
+
+    return FunctionalPass(run, PassInfo(0, "tir.AnnotateEntryFunc"))
+
+
+def VerifyMemory() -> FunctionalPass:
+    """A pass that raises PassError for a function of a GPU that accesses the memory of the GPU outside of threads."""
+
+    def verify(func: PrimFunc, mod: IRModule, ctx: PassContext) -> PrimFunc:
+        if not verify_memory(func):
+            (name,) = func.function_ops
+            raise PassError(f"function {name} accesses memory of the GPU outside of threads: did you forget to bind?")
+        return func
+
+    return prim_func_pass(verify, opt_level=0, name="tir.VerifyMemory")
+
+
+class HoistedConditionals(IntFlag):
+    """The kinds of conditions that `HoistExpression` moves out of loops. The options of the pass have no effect."""
+
+    Never = 0
+    IfElseStmt = 1
+    IfElseExpr = 2
+    BooleanExpression = 4
+    UsingBlockVar = 8
+    All = IfElseStmt | IfElseExpr | BooleanExpression | UsingBlockVar
+
+
+class HoistedLetBindings(IntFlag):
+    """The kinds of bindings that `HoistExpression` moves out of loops. The options of the pass have no effect."""
+
+    Never = 0
+    RequiredByConditional = 1
+    LetStmt = 2
+    LetExpr = 4
+    All = RequiredByConditional | LetStmt | LetExpr
 
 
 def DefaultGPUSchedule() -> Any:

@@ -59,3 +59,16 @@ def test_depth_to_space_accepts_the_mode_of_relay() -> None:
         for mode in ("DCR", "CDR", "CRD")
     ]
     assert orders == [[0, 1], [0, 4], [0, 4]]
+
+
+def test_errors_of_scripts_have_places() -> None:
+    found: list[DiagnosticContext] = []
+    override_renderer(found.append)
+    try:
+        with pytest.raises(tvm.error.DiagnosticError):
+            tvm.script.from_source("@T.prim_func\ndef f(a: T.handle):\n    A = T.match_buffer(a, (4,))\n    A[i] = 1\n")
+    finally:
+        override_renderer(None)
+    (diagnostic,) = found[0].diagnostics
+    assert diagnostic.span is not None
+    assert (diagnostic.span.line, diagnostic.span.column) == (4, 7)

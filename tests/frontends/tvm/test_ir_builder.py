@@ -130,3 +130,17 @@ def test_a_buffer_is_used_where_it_is_allocated() -> None:
 
     with pytest.raises(TeError, match="buffer memory is used outside of the statements around its allocation"):
         written(outside, (8,))
+
+
+def test_elements_at_an_address_are_a_parameter() -> None:
+    builder = tvm.tir.ir_builder.create()
+    n = te.var("n")
+    data = builder.pointer("float32", name="data")
+    with builder.for_range(0, n, "i") as i:
+        data[i] = data[i] * 2.0
+        builder.emit(tvm.tir.Evaluate(i + n))
+    func = tvm.tir.PrimFunc([data, n], builder.get())
+    assert "T.evaluate(i + n)" in func.script()
+    array = np.arange(4, dtype=np.float32)
+    tvm.build(func)(array.ctypes.data, 4)
+    np.testing.assert_array_equal(array, [0, 2, 4, 6])

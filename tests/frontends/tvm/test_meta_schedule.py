@@ -11,6 +11,7 @@ from stepwell.core.errors import LoadError, OptionError, ScheduleError
 from stepwell.frontends.tvm import meta_schedule as ms
 from stepwell.frontends.tvm import relax, relay, te
 from stepwell.frontends.tvm.relax.frontend import nn
+from stepwell.frontends.tvm.script import tir as T
 
 
 def product() -> tvm.IRModule:
@@ -363,3 +364,87 @@ def test_databases_can_be_united() -> None:
         assert [each.value for each in record.run_secs] == [expected]
         assert union.has_schedules_of_users()
     assert ms.database.UnionDatabase().query(product()) is None
+
+
+class _Parts:
+    """A builder, a runner and a callback that record their arguments."""
+
+    def __init__(self) -> None:
+        parts = self
+        self.built: list[Any] = []
+        self.seen: list[tuple[int, int, str | None, float]] = []
+
+        @ms.derived_object
+        class Builder(ms.builder.PyBuilder):
+            def build(self, build_inputs: Any) -> Any:
+                parts.built += [each.mod for each in build_inputs]
+                return ms.builder.LocalBuilder().build(build_inputs)
+
+        @ms.derived_object
+        class Future(ms.runner.PyRunnerFuture):
+            def __init__(self, seconds: float):
+                self.seconds = seconds
+
+            def done(self) -> bool:
+                return True
+
+            def result(self) -> Any:
+                return ms.runner.RunnerResult([tvm.tir.FloatImm("float32", self.seconds)], None)  # pyright: ignore[reportArgumentType]
+
+        @ms.derived_object
+        class Runner(ms.runner.PyRunner):
+            def run(self, runner_inputs: Any) -> Any:
+                return [Future(float(len(each.args_info))) for each in runner_inputs]
+
+        @ms.derived_object
+        class Callback(ms.measure_callback.PyMeasureCallback):
+            def apply(self, task_scheduler: Any, task_id: int, candidates: Any, builds: Any, runs: Any) -> None:
+                parts.seen += [
+                    (task_id, len(candidates), built.error_msg, float(run.run_secs[0].value))
+                    for built, run in zip(builds, runs, strict=True)
+                ]
+
+        self.builder, self.runner, self.callback = Builder(), Runner(), Callback()
+
+
+def test_builders_runners_and_callbacks_of_users_measure() -> None:
+    def schedule(sch: Any) -> None:
+        (loop, *_) = sch.get_loops(sch.get_block("scale"))
+        sch.split(loop, sch.sample_perfect_tile(loop, n=2))
+
+    @T.prim_func
+    def scale(A: T.Buffer((16,), "float32"), B: T.Buffer((16,), "float32")):  # pyright: ignore[reportInvalidTypeForm]
+        for i in range(16):
+            with T.block("scale"):
+                v = T.axis.spatial(16, i)
+                B[v] = A[v] * T.float32(2)
+
+    parts = _Parts()
+    database = ms.tune_tir(
+        scale, "llvm", max_trials_global=2, builder=parts.builder, runner=parts.runner,
+        measure_callbacks=[parts.callback, ms.measure_callback.AddToDatabase()], space=schedule, seed=1,
+    )  # fmt: skip
+    assert len(parts.built) == 2
+    assert parts.seen == [(0, 1, None, 2.0)] * 2
+    assert [record.run_secs for record in database.get_all_tuning_records()] == [(2.0,)] * 2
+    memory = ms.database.MemoryDatabase()
+    context = ms.TuneContext(tvm.IRModule({"main": scale}), target="llvm", space_generator=schedule, rand_state=2)
+    ms.task_scheduler.RoundRobin().tune(
+        [context], [1.0], max_trials_global=3, max_trials_per_task=3, runner=parts.runner, builder=parts.builder,
+        measure_callbacks=parts.callback, database=memory,
+    )  # fmt: skip
+    assert len(memory) == 3
+
+
+def test_a_builder_calls_functions_of_users() -> None:
+    def fails(mod: Any, target: Any, params: Any) -> Any:
+        raise ValueError("no build")
+
+    tvm.register_func("test.builds_nothing", fails, override=True)
+    (result,) = ms.builder.LocalBuilder(f_build="test.builds_nothing").build(
+        [ms.builder.BuilderInput(tvm.IRModule({}), tvm.target.Target("llvm"))]
+    )
+    assert result.artifact_path is None
+    assert result.error_msg == "LocalBuilder: An exception occurred\nValueError: no build"
+    with pytest.raises(OptionError, match=r"no function 'test\.unknown' is registered"):
+        ms.builder.LocalBuilder(f_export="test.unknown")

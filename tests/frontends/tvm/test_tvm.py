@@ -12,6 +12,7 @@ from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.contrib.pickle_memoize import memoize
 from stepwell.frontends.tvm.ir.module import IRModule, PrimFunc
 from stepwell.frontends.tvm.relay.building import GraphExecutorFactoryModule
+from stepwell.frontends.tvm.script import tir as T
 from stepwell.operators.definition import UnknownOperatorError
 
 
@@ -167,9 +168,19 @@ def test_text_is_read() -> None:
     tvm.ir.assert_structural_equal(again, func)
 
 
-def test_a_check_of_a_module_cannot_be_left_out() -> None:
-    with pytest.raises(UnsupportedError, match="ir_module: check_well_formed=False is not supported yet"):
-        tvm.script.ir_module(check_well_formed=False)
+def test_functions_of_an_unchecked_module_may_have_variables_without_a_value() -> None:
+    @tvm.script.ir_module(check_well_formed=False)
+    class Unchecked:
+        @T.prim_func
+        def main(a: T.handle):  # pyright: ignore[reportInvalidTypeForm]
+            x = T.int32()
+            A = T.match_buffer(a, (x * 8,), "float32")
+            A[0] = T.float32(1)
+
+    program: Any = Unchecked
+    assert program.__name__ == "Unchecked"
+    assert program["main"].__name__ == "main"
+    assert "T.match_buffer(a, (x * 8,))" in program.script()
 
 
 def test_an_array_is_a_copy() -> None:

@@ -227,3 +227,17 @@ def test_words_exist_or_python_says_so() -> None:
         T.prim_fun
     with pytest.raises(TypeError, match="has a meaning in TVMScript only"):
         list(T.grid(2))
+
+
+def test_functions_of_a_class_without_a_decorator_are_parsed_at_once() -> None:
+    class Programs:
+        size = 4
+
+        @T.prim_func
+        def double(A: T.Buffer((size,), "int32")):
+            for i in range(4):
+                A[i] = A[i] * 2
+
+    array = np.arange(4, dtype=np.int32)
+    stepwell.build(Programs.double)(array)
+    assert array.tolist() == [0, 2, 4, 6]

@@ -1,0 +1,148 @@
+"""`tvm.tir.transform` and `tvm.tir.analysis` by TVM's names."""
+
+# Annotations are TVMScript here, not types.
+# pyright: reportInvalidTypeForm=false, reportGeneralTypeIssues=false, reportUndefinedVariable=false
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stepwell.frontends.tvm as tvm
+from stepwell.core.errors import OptionError, PassError
+from stepwell.frontends.tvm import tir
+from stepwell.frontends.tvm.script import tir as T
+
+
+@T.prim_func
+def row_sums(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 8):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = T.float32(0)
+            B[vi] = B[vi] + A[vi, vk]
+
+
+@T.prim_func
+def threads(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in T.thread_binding(2, "blockIdx.x"):
+        for j in T.thread_binding(32, "threadIdx.x"):
+            S = T.alloc_buffer((32,), "float32", scope="shared")
+            S[j] = A[i * 32 + j]
+            B[i * 32 + j] = S[j]
+
+
+def module(func: Any) -> Any:
+    return tvm.IRModule({"main": func})
+
+
+def run(mod: Any) -> np.ndarray[Any, Any]:
+    a, b = np.arange(32, dtype=np.float32).reshape(4, 8), np.empty(4, np.float32)
+    tvm.build(mod, target="llvm")(a, b)
+    return b
+
+
+def test_inits_and_axes_are_lowered_one_by_one() -> None:
+    lowered = tir.transform.LowerInitBlock()(module(row_sums))
+    assert "if vk == 0:" in lowered.script()
+    assert "T.init" not in lowered.script()
+    opaque = tir.transform.ConvertBlocksToOpaque()(lowered)
+    assert "T.axis" not in opaque.script()
+    assert "T.reads(A[i, k])" in opaque.script()
+    resolved = tir.transform.LowerOpaqueBlock()(opaque)
+    tvm.ir.assert_structural_equal(resolved, tir.transform.LowerOpaqueBlock()(module(row_sums)))
+    for mod in (lowered, opaque, resolved):
+        np.testing.assert_array_equal(run(mod), np.arange(32).reshape(4, 8).sum(1))
+
+
+def test_axes_of_a_block_with_an_init_stay() -> None:
+    with pytest.raises(PassError, match="block B has an init, expected LowerInitBlock before"):
+        tir.transform.ConvertBlocksToOpaque()(module(row_sums))
+
+
+def test_passes_of_the_lowering_keep_results() -> None:
+    names = (
+        "LowerInitBlock PlanAndUpdateBufferAllocationLocation ConvertBlocksToOpaque UnifyThreadBinding "
+        "ManifestSharedMemoryLocalStage CompactBufferAllocation LowerAutoCopy LowerMatchBuffer LowerOpaqueBlock "
+        "FlattenBuffer NarrowDataType LoopPartition VectorizeLoop InjectVirtualThread InjectDoubleBuffer "
+        "StorageRewrite UnrollLoop RenormalizeSplitPattern Simplify RemoveNoOp RewriteUnsafeSelect HoistIfThenElse "
+        "CommonSubexprElimTIR"
+    ).split()
+    passes = [getattr(tir.transform, name)(*([32] if name == "NarrowDataType" else [])) for name in names]
+    np.testing.assert_array_equal(run(tvm.transform.Sequential(passes)(module(row_sums))), [28, 92, 156, 220])
+
+
+def test_checks_and_assumptions_are_removed() -> None:
+    @T.prim_func
+    def checked(A: T.Buffer((4,), "int32"), n: T.int32):
+        T.evaluate(T.assume(n > 0))
+        assert n < 8, "n"
+        for i in T.parallel(4):
+            A[i] = n
+
+    mod = module(checked)
+    assert "assert" not in tir.transform.SkipAssert()(mod).script()
+    assert "T.assume" not in tir.transform.RemoveAssume()(mod).script()
+    assert "T.assume" in mod.script()
+    assert "for i in range(4)" in tir.transform.ConvertForLoopsToSerial()(mod).script()
+
+
+def test_targets_and_entries_are_attributes() -> None:
+    func: Any = row_sums
+    target = tvm.target.Target("cuda", host="llvm")
+    mod = tvm.IRModule({"main": func, "other": func.without_attr("global_symbol")})
+    bound = tir.transform.BindTarget(target)(mod)
+    assert bound["main"].attrs["target"] == target
+    assert bound["other"].attrs["target"] == target.without_host()
+    marked = tir.transform.AnnotateEntryFunc()(mod)
+    assert marked["main"].attrs["tir.is_entry_func"]
+    assert "tir.is_entry_func" not in marked["other"].attrs
+
+
+def test_accesses_outside_of_threads_are_found() -> None:
+    functions: list[Any] = [row_sums, threads]
+    host, device = (func.with_attr("target", tvm.target.Target("cuda")) for func in functions)
+    assert tir.analysis.verify_memory(row_sums)
+    assert not tir.analysis.verify_memory(host)
+    assert tir.analysis.verify_memory(device)
+    with pytest.raises(PassError, match="function main accesses memory of the GPU outside of threads"):
+        tir.transform.VerifyMemory()(module(host))
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        ({"max_threads_per_block": 32, "max_kernels": 1, "max_shared_memory_per_block": 128}, True),
+        ({"max_thread_x": 31}, False),
+        ({"max_shared_memory_per_block": 127}, False),
+        ({"max_local_memory_per_block": 0, "max_vthread": 1}, True),
+        ({"max_kernels": 0}, False),
+    ],
+)
+def test_kernels_are_compared_with_limits(limits: dict[str, int], expected: bool) -> None:
+    assert tir.analysis.verify_gpu_code(threads, limits) is expected
+
+
+def test_an_unknown_limit_is_an_error() -> None:
+    with pytest.raises(OptionError, match="constraint 'max_warps', expected one of max_threads_per_block"):
+        tir.analysis.verify_gpu_code(threads, {"max_warps": 1})
+
+
+def test_memory_and_effects_of_functions() -> None:
+    @T.prim_func
+    def pure(n: T.int32) -> T.int32:
+        return n + 1
+
+    assert tir.analysis.calculate_allocated_bytes(threads) == {"threads": {"shared": 128}}
+    assert tir.analysis.is_pure_function(pure)
+    assert not tir.analysis.is_pure_function(row_sums)
+    with pytest.raises(PassError, match="function row_sums has effects"):
+        tir.analysis.assert_pure_function(row_sums)
+
+
+def test_statements_with_blocks_are_printed() -> None:
+    func: Any = row_sums
+    text = func.body.block.body.script()
+    assert "for i, k in T.grid(4, 8):" in text
+    assert "T.writes(B[vi])" in text
