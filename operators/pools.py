@@ -46,15 +46,19 @@ class _Along:
 def _along(
     axis: int, extent: Extent, size: int, step: int, far: int, around: tuple[int, int], ceil_mode: bool, skip: bool
 ) -> _Along:
-    """The windows along a dimension of an extent. skip: whether no window begins in the trailing padding."""
-    count = window_count(extent, size, step, far, around, ceil_mode)
+    """The windows along a dimension of an extent. skip: whether no window begins in the trailing padding, which is no
+    longer than a window if the extent is unknown."""
+    count, span = window_count(extent, size, step, far, around, ceil_mode), (size - 1) * far + 1
     if not ceil_mode:
         return _Along(axis, size, step, far, *around, count, 0)
     if known_extent(extent) is None:
-        return _Along(axis, size, step, far, *around, count, step - 1)
+        if not skip or around[1] + step <= span:  # the last window begins before the trailing padding
+            return _Along(axis, size, step, far, *around, count, step - 1)
+        count = (extent + around[0] + step - 1) // step
+        return _Along(axis, size, step, far, *around, count, max(span - 1 - around[1], 0))
     if skip and (count - 1) * step >= extent + around[0]:
         count -= 1
-    over = max((count - 1) * step + (size - 1) * far + 1 - (extent + sum(around)), 0)
+    over = max((count - 1) * step + span - (extent + sum(around)), 0)
     return _Along(axis, size, step, far, *around, count, over)
 
 
@@ -81,8 +85,9 @@ class _Pool(ImageOperator):
         windows: list[_Along] = []
         for axis, size, step, dilated, pair in zip(axes, sizes, steps, far, around, strict=True):
             known = known_extent(shape[axis])
-            if self.ceil_mode and self.skip_padding and known is None:
-                raise TeError(f"{self.name}: skip_padding of an image of shape {list(shape)}, which is not known")
+            if self.ceil_mode and self.skip_padding and known is None and pair[1] > (size - 1) * dilated + 1:
+                given = f"skip_padding of an image of shape {list(shape)}, which is not known"
+                raise TeError(f"{self.name}: {given}, with padding of {pair[1]}, longer than a window")
             extent = shape[axis] if known is None else known
             windows.append(_along(axis, extent, size, step, dilated, pair, self.ceil_mode, self.skip_padding))
         if any((count := known_extent(along.count)) is not None and count < 1 for along in windows):

@@ -422,20 +422,19 @@ def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] |
     codes: list[int] = []
     rest, n, has_rest = list(shape), 0, False
     while n < len(target):
-        extent = target[n]
-        if isinstance(extent, int) and extent > 0:
-            codes.append(extent)
-            rest = rest[1:]
-        elif rest and rest[0] == extent:
+        extent, pair = target[n], target[n : n + 2]
+        if rest and rest[0] == extent:
             codes.append(0)
             rest = rest[1:]
-        elif len(rest) > 1 and size_of_symbol(symbol_array(rest[:1])[0] * symbol_array(rest[1:2])[0]) == extent:
+        elif len(rest) > 1 and _is_product(extent, *rest[:2]):
             codes.append(-3)
             rest = rest[2:]
-        elif rest and n + 1 < len(target) and _is_product(rest[0], extent, target[n + 1]):
-            pair = target[n : n + 2]
+        elif rest and len(pair) > 1 and any(isinstance(each, int) for each in pair) and _is_product(rest[0], *pair):
             codes += [-4, *(each if isinstance(each, int) else -1 for each in pair)]
             rest, n = rest[1:], n + 1
+        elif isinstance(extent, int) and extent > 0:
+            codes.append(extent)
+            rest = rest[1:]
         elif not has_rest:
             codes.append(-1)
             has_rest = True
@@ -447,6 +446,6 @@ def _reshape_codes(shape: Sequence[Size], target: Sequence[Size]) -> list[int] |
 
 
 def _is_product(whole: Size, a: Size, b: Size) -> bool:
-    """Whether `whole` is `a * b`, with one constant factor and one symbolic factor."""
+    """Whether `whole` is `a * b`."""
     both = symbol_array([a, b])
-    return isinstance(a, int) != isinstance(b, int) and size_of_symbol(both[0] * both[1]) == whole
+    return size_of_symbol(both[0] * both[1]) == whole

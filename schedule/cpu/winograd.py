@@ -188,8 +188,9 @@ def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Size
     points, inputs, blocks = require_known([points, inputs, blocks])
     size = points - 2
     are_flat = len(block_of(sch, rows).axes) == 4
-    grid = [(extent - 2) // size for extent in require_known([height, width])] if are_flat else [0, 0]
-    return _Sizes(element_bytes(result_of(block_of(sch, sums))), size, batch, *grid, inputs, blocks)
+    tall, wide = require_known([height, width]) if are_flat else (2, 2)
+    element = element_bytes(result_of(block_of(sch, sums)))
+    return _Sizes(element, size, batch, (tall - 2) // size, (wide - 2) // size, inputs, blocks)
 
 
 # Sizes of tiles and parts

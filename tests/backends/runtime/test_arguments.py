@@ -1,5 +1,7 @@
 """Arguments of compiled functions: accepted arguments, and the message for each rejected argument."""
 
+# pyright: reportInvalidTypeForm=false
+
 import ctypes
 import math
 

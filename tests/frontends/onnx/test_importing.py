@@ -477,6 +477,26 @@ def test_images_and_networks_of_any_batch() -> None:
     check(model([recurrent], [value("x", (4, "n", 2))], ["y", "h"], weights), random(4, 3, 2))
 
 
+def test_images_of_any_size() -> None:
+    """The channels of such images are shuffled by reshapes; the last windows of pools may begin in the padding."""
+    proto = model(
+        [
+            node("Shape", ["x"], ["shape"], start=2),
+            node("Concat", ["split", "shape"], ["parts"], axis=0),
+            node("Reshape", ["x", "parts"], ["y"]),
+            node("Transpose", ["y"], ["z"], perm=[0, 2, 1, 3, 4]),
+            node("Concat", ["merged", "shape"], ["whole"], axis=0),
+            node("Reshape", ["z", "whole"], ["shuffled"]),
+            node("MaxPool", ["shuffled"], ["a"], kernel_shape=[3, 2], strides=[2, 3], pads=[0, 1, 0, 1], ceil_mode=1),
+            node("MaxPool", ["shuffled"], ["b"], kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1),
+        ],
+        [value("x", [1, 6, "h", "w"])],
+        ["shuffled", "a", "b"],
+        {"split": np.array([1, 2, 3]), "merged": np.array([1, 6])},
+    )
+    check_calls(proto, [[random(1, 6, *size)] for size in ((3, 4), (4, 5), (5, 9))])
+
+
 def test_a_parameter_that_is_computed_is_refused() -> None:
     inputs = [value("x", (4, 2)), value("r", ()), value("t", (), TensorProto.BOOL)]
     proto = model([node("Dropout", ["x", "r", "t"], ["y"])], inputs, ["y"])
