@@ -303,8 +303,8 @@ class _Batch:
             if buffer.name_hint is not None:
                 set_name_hint(argument, buffer.name_hint)
             buffer.replace_uses_with_if(argument, lambda use: made.is_ancestor(use.operation))
-        for op in ops:
-            if is_pure_expression(op) and op.parent is body:
+        for op in [each for each in made.walk() if is_pure_expression(each)]:
+            if op.parent is not None:  # not erased with another one
                 erase_if_dead(op.results[0])
         renew_accesses(self.blocks)
         return made

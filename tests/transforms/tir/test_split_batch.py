@@ -4,8 +4,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from stepwell import relay
+from stepwell import apply_passes, relay
 from stepwell.backends.graph import GraphExecutor, build_graph
+from stepwell.backends.interpreter import interpret
 from stepwell.core.remarks import collect_remarks
 from stepwell.schedule.cpu import threads as sharing
 
@@ -30,3 +31,18 @@ def test_batches_without_items_and_with_items_that_are_not_aligned() -> None:
         image = np.random.default_rng(count).integers(-3, 4, (count, 5, 7, 9)).astype("float32")
         executor.run(x=image)
         np.testing.assert_array_equal(executor.get_output(0), np.maximum(image, 0))
+
+
+def test_functions_of_items_compute_nothing_from_the_number_of_items() -> None:
+    """The extents of loops over all tiles of a batch stay in no loop of an item, so that functions are comparable."""
+    x = relay.var("x", shape=("n", 3, 9, 9))
+    net, inputs = x, 3
+    for channels in (8, 8, 16):
+        weight = relay.const(np.full((channels, inputs, 3, 3), 0.1, "float32"))
+        net, inputs = relay.nn.relu(relay.nn.conv2d(net, weight, padding=1)), channels
+    module = apply_passes(relay.module(relay.Function([x], net)), "relay-convert-convolutions{tile-size=4}")
+    with patch.object(sharing, "LEAST_TIME", 0):
+        executor = GraphExecutor(build_graph(module))
+    image = np.random.default_rng(0).normal(size=(2, 3, 9, 9)).astype("float32")
+    executor.run(x=image)
+    np.testing.assert_allclose(executor.get_output(0), interpret(module, "main", [image]), 1e-4, 1e-4)
