@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from math import prod
 from typing import Any
 
 from ...core.cpu import CpuModel
@@ -113,6 +114,10 @@ class _Part:
     def tiles(self, sizes: _Sizes) -> int:
         return self.images * self.rows * sizes.columns
 
+    def text(self, sizes: _Sizes) -> str:
+        """The tiles of a part in words."""
+        return f"{self.tiles(sizes)} tiles" if sizes.are_flat else f"{self.rows} rows of tiles"
+
     def count(self, sizes: _Sizes) -> int:
         """The number of parts, of one image if their number is dynamic."""
         return (sizes.batch or 1) * sizes.rows // (self.images * self.rows)
@@ -139,7 +144,7 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     part = _part(sizes, cpu.l2_bytes)
     tiles = (part or sizes.whole).tiles(sizes) if sizes.are_flat else None
     height, blocks = choose_tile(cpu, sizes.element, tiles, sizes.blocks, WIDEST)
-    shape = (1, height) if sizes.are_flat else _shape_in_group(height)
+    shape = _shape_of_sums(sizes, height)
     names = tuple(block_of(sch, stage).block_name.data for stage in stages.all())
     square = cpu.lanes(sizes.element) if sizes.are_flat else min(cpu.lanes(sizes.element), GROUP)
     if stages.padded is None:
@@ -150,9 +155,8 @@ def winograd(cpu: CpuModel, sch: Schedule, products: BlockRV) -> tuple[str, tupl
     _transform_results(sch, stages, outer)
     _sum(sch, stages.sums, outer, shape, blocks)
     _transform_image(sch, stages, outer, sizes.columns)
-    unit = f"{tiles} tiles" if sizes.are_flat else f"{part.rows if part else 0} rows of tiles"
-    where = "" if part is None else f", {unit} at a time"
-    return f"sums in registers, {blocks * LANES} channels of {height} tiles{where}", names
+    where = "" if part is None else f", {part.text(sizes)} at a time"
+    return f"sums in registers, {blocks * LANES} channels of {prod(shape)} tiles{where}", names
 
 
 def _stages(sch: Schedule, sums: BlockRV) -> tuple[_Stages, _Sizes]:
@@ -196,9 +200,12 @@ def _sizes(sch: Schedule, image: BlockRV, rows: BlockRV, sums: BlockRV) -> _Size
 # Sizes of tiles and parts
 
 
-def _shape_in_group(height: int) -> tuple[int, int]:
-    """The rows and columns of a tile of sums in a group of tiles. height: the greatest number of its rows."""
-    return (2, 2) if height >= 4 else (1, min(height, 2))
+def _shape_of_sums(sizes: _Sizes, most: int) -> tuple[int, int]:
+    """The rows and columns of tiles whose sums are in registers: divisors of those of a group in images of dynamic
+    size. most: the greatest number of tiles."""
+    if sizes.are_flat:
+        return 1, most
+    return (2, 2) if most >= 4 else (1, min(most, 2))
 
 
 def _part(sizes: _Sizes, cache: int) -> _Part | None:
@@ -279,15 +286,14 @@ def _transform_image(sch: Schedule, stages: _Stages, outer: Sequence[LoopRV], co
     fill_registers(sch, [i, c_in])
 
 
-def _sum(sch: Schedule, sums: BlockRV, outer: Sequence[LoopRV], height: tuple[int, int], blocks: int) -> None:
-    """Adds the products of a tile in registers."""
+def _sum(sch: Schedule, sums: BlockRV, outer: Sequence[LoopRV], shape: tuple[int, int], blocks: int) -> None:
+    """Adds the products of some rows and columns of tiles in registers."""
     i, j, *row, tile, block, lane, c = sch.get_loops(sums)[len(outer) :]
-    tile, tile_in = sch.split(tile, [None, height[1]])
+    tile, tile_in = sch.split(tile, [None, shape[1]])
     inner = [tile_in]
-    if height[0] > 1:
-        *row, last = row
-        last, row_in = sch.split(last, [None, height[0]])
-        row, inner = [*row, last], [row_in, tile_in]
+    if shape[0] > 1:
+        row[-1], row_in = sch.split(row[-1], [None, shape[0]])
+        inner = [row_in, tile_in]
     point = sch.fuse(i, j)
     if blocks > 1:
         block, block_in = sch.split(block, [None, blocks])
