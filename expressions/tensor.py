@@ -521,7 +521,15 @@ def placeholder(shape: Any, dtype: str | None = None, name: str = "placeholder")
         kind = dtypes.parse_dtype("float32" if dtype is None else dtype)
     except ValueError as error:
         raise TeError(str(error)) from None
+    _require_scalars(f"placeholder {name}", kind)
     return PlaceholderOp(name, shape_as_extents(shape, name), (kind,), location_of_user()).output(0)
+
+
+def _require_scalars(where: str, *kinds: DType) -> None:
+    """Raises TeError for vectors, which are no elements of tensors."""
+    for kind in kinds:
+        if kind.lanes > 1:
+            raise TeError(f"{where}: elements of {kind}, expected scalars")
 
 
 def compute(
@@ -552,6 +560,7 @@ def compute(
         raise TeError(f"compute {name}: no value")
     reduced = _reduce_axes(body, name)
     kinds = tuple(value.data_type for value in body)
+    _require_scalars(f"compute {name}", *kinds)
     op = ComputeOp(name, extents, kinds, location_of_user(), axis, reduced, body, tag, dict(attrs or {}))
     return tuple(op.output(n) for n in range(len(body))) if len(body) > 1 else op.output(0)
 
