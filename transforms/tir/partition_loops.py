@@ -21,7 +21,7 @@ from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.text import expression_text
 from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IntrinsicOp, Mixed, TirBuilder
-from ...dialects.tir.tree import depends_on
+from ...dialects.tir.tree import depends_on, is_pure_expression
 from .allocations import sink_allocation
 from .known_branches import KnownBranches, Place
 from .preconditions import report_blocks
@@ -44,7 +44,8 @@ class TirPartitionLoopsPass(ModulePass):
     tested. Loops are partitioned, the outermost first, unless the operations of the copies would exceed a limit. A loop
     of symbolic bounds is partitioned where a comparison is linear in its variable, and unknown in at most 64 iterations
     whatever its extent: `i * 32 + j < n`, with j below 32, is known in the first `n // 32` iterations. It stays whole
-    if j is the variable of a serial loop around other loops, as the comparison takes no time there. Allocations move
+    if j is the variable of a serial loop around other loops, as the comparison takes no time there. A serial loop whose
+    only statement is a branch ends where its comparison with a symbolic bound no longer holds. Allocations move
     to their uses before (`tir-plan-allocations` states when), so that the ranges have memory of their own.
 
     max-ops: the maximum number of operations of a function after the partition of a loop.
@@ -146,13 +147,23 @@ class _Partition(KnownBranches):
         bounds, conditions = self._bounds(loop, low, low + extent)
         added = sum(1 for _ in loop.walk()) * (len(bounds) - 2)
         if not added:
-            return None
+            parts = self._limited(loop, _Part.of(Lin(low), Lin(low + extent)))
+            return parts if len(parts) > 1 else None
         if added > self.room:
             _remarks.missed(loop, lambda: f"{_whole(loop, conditions)}: {_excess(len(bounds) - 1, added, self.room)}")
             return None
         _remarks.applied(loop, lambda: _division(loop, bounds, conditions))
         self.room -= added
-        return [_Part.of(Lin(start), Lin(end)) for start, end in pairwise(bounds)]
+        return [part for start, end in pairwise(bounds) for part in self._limited(loop, _Part.of(Lin(start), Lin(end)))]
+
+    def _limited(self, loop: ForOp, whole: _Part) -> list[_Part]:
+        """The iterations of a part of a serial loop in which the only statement, a branch with one side, is taken, and
+        the others, which are left out; the part itself for other loops and conditions."""
+        *expressions, branch = loop.body.block.ops
+        is_branch = isinstance(branch, IfOp) and branch.orelse.block.first_op is None
+        if loop.kind.data != "serial" or not is_branch or not all(map(is_pure_expression, expressions)):
+            return [whole]
+        return self._symbolic_parts(loop, whole, 2, whole.facts(loop))
 
     def _symbolic_parts(self, loop: ForOp, whole: _Part, most: int, facts: Sequence[Lin]) -> list[_Part]:
         """The parts into which a part of a loop of symbolic bounds is divided, in order.

@@ -215,3 +215,29 @@ tir.func @rows("a" %a: !tir.handle, "x" %x: f32) {
 // CHECK:             tir.for serial "j"
 // CHECK:               tir.if
 // CHECK-NOT:     tir.for serial "i"
+
+// The only statement of a loop, a branch, is taken in its first iterations, of which the first one is divided.
+tir.func @limit("n" %n: i32, "A" %A: memref<16xf32>, "S" %S: memref<1xf32>) {
+  tir.for serial "k" %k : i32 in [0 +: 16] {
+    %0 = arith.cmpi slt, %k, %n : i32
+    tir.if %0 {
+      %c0 = arith.constant 0 : i32
+      %1 = arith.cmpi eq, %k, %c0 : i32
+      tir.if %1 {
+        %z = arith.constant 0.0 : f32
+        tir.store %z, %S[%c0] : memref<1xf32>
+      }
+      %s = tir.load %S[%c0] : memref<1xf32>
+      %a = tir.load %A[%k] : memref<16xf32>
+      %r = arith.addf %s, %a : f32
+      tir.store %r, %S[%c0] : memref<1xf32>
+    }
+  }
+}
+// CHECK:       tir.func @limit(
+// CHECK:         tir.if %{{.+}} {
+// CHECK:         %[[end:.+]] = arith.minsi %n, %{{.+}} : i32
+// CHECK:         tir.for serial "k" %{{.+}} : i32 in [1 +: %{{.+}}] {
+// CHECK-NOT:       tir.if
+// CHECK:         }
+// CHECK-NEXT:  }
