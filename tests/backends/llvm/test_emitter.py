@@ -43,6 +43,15 @@ def test_signatures_tell_names_types_and_what_is_written(parse_upstream) -> None
     )
 
 
+POINTER = """\
+%p = "memref.extract_aligned_pointer_as_index"(%a) : (memref<4xf32>) -> index
+%n = arith.index_cast %p : index to i64
+%q = llvm.inttoptr %n : i64 to !llvm.ptr
+%b = builtin.unrealized_conversion_cast %q : !llvm.ptr to memref<?xf32>
+"""
+"""A view %b of the memory of %a by its address."""
+
+
 @pytest.mark.parametrize(
     ("body", "written"),
     [
@@ -50,7 +59,10 @@ def test_signatures_tell_names_types_and_what_is_written(parse_upstream) -> None
         ("%v = vector.load %a[%i] : memref<4xf32>, vector<4xf32>", False),
         ("%v = vector.broadcast %x : f32 to vector<4xf32>\nvector.store %v, %a[%i] : memref<4xf32>, vector<4xf32>",
          True),
-        ('%p = "memref.extract_aligned_pointer_as_index"(%a) : (memref<4xf32>) -> index', True),
+        (POINTER, False),
+        (POINTER + "%y = memref.load %b[%i] : memref<?xf32>", False),
+        (POINTER + "memref.store %x, %b[%i] : memref<?xf32>", True),
+        (POINTER + "%r = arith.addi %p, %i : index", True),
         ("func.call @main(%a, %i, %x, %c) : (memref<4xf32>, index, f32, i1) -> ()", True),
         ("%s = arith.select %c, %a, %a : memref<4xf32>\nmemref.store %x, %s[%i] : memref<4xf32>", True),
         ("%s = arith.select %c, %a, %a : memref<4xf32>\n%y = memref.load %s[%i] : memref<4xf32>", False),
