@@ -8,12 +8,13 @@ method of a node.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from ....core.errors import OptionError
 from ....module import Module
 from ...relay.expr import GlobalVar
 from ..absent import report_absent
+from ..subclasses import ClassT, require_subclass
 from .bindings import Binding, BindingBlock, DataflowBlock, If, MatchCast, SeqExpr, VarBinding
 from .block_builder import BlockBuilder
 from .expr import (
@@ -35,7 +36,6 @@ from .struct_info import StructInfo
 
 __getattr__ = report_absent("tvm.relax.expr_functor")
 
-ClassT = TypeVar("ClassT", bound=type)
 
 _METHODS: dict[type, str] = {
     Constant: "visit_constant_",
@@ -59,18 +59,12 @@ _METHODS: dict[type, str] = {
 
 def visitor(cls: ClassT) -> ClassT:
     """The decorator of subclasses of `PyExprVisitor`. OptionError for another class."""
-    return _checked(cls, PyExprVisitor, "visitor")
+    return require_subclass(cls, PyExprVisitor, "visitor")
 
 
 def mutator(cls: ClassT) -> ClassT:
     """The decorator of subclasses of `PyExprMutator`. OptionError for another class."""
-    return _checked(cls, PyExprMutator, "mutator")
-
-
-def _checked(cls: ClassT, base: type, name: str) -> ClassT:
-    if not issubclass(cls, base):
-        raise OptionError(f"{name}: class {cls.__name__}, expected a subclass of {base.__name__}")
-    return cls
+    return require_subclass(cls, PyExprMutator, "mutator")
 
 
 def _method_of(expr: Any) -> str:

@@ -7,9 +7,8 @@ kinds that it handles. `visit_stmt` and `visit_expr` select the method of a node
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-from ....core.errors import OptionError
 from ....expressions.expr import (
     EQ,
     GE,
@@ -60,10 +59,10 @@ from ..nodes.stmt import (
     Stmt,
     While,
 )
+from ..subclasses import ClassT, require_subclass
 
 __getattr__ = report_absent("tvm.tir.functor")
 
-ClassT = TypeVar("ClassT", bound=type)
 
 _METHODS: dict[type, str] = {
     AttrStmt: "visit_attr_stmt_",
@@ -119,18 +118,12 @@ _METHODS: dict[type, str] = {
 
 def visitor(cls: ClassT) -> ClassT:
     """The decorator of subclasses of `PyStmtExprVisitor`. OptionError for another class."""
-    return _checked(cls, PyStmtExprVisitor, "visitor")
+    return require_subclass(cls, PyStmtExprVisitor, "visitor")
 
 
 def mutator(cls: ClassT) -> ClassT:
     """The decorator of subclasses of `PyStmtExprMutator`. OptionError for another class."""
-    return _checked(cls, PyStmtExprMutator, "mutator")
-
-
-def _checked(cls: ClassT, base: type, name: str) -> ClassT:
-    if not issubclass(cls, base):
-        raise OptionError(f"{name}: class {cls.__name__}, expected a subclass of {base.__name__}")
-    return cls
+    return require_subclass(cls, PyStmtExprMutator, "mutator")
 
 
 class _Functor:
