@@ -281,6 +281,10 @@ def main(A: T.Buffer((10,), "float32"), m: T.int32):
         if i * 4 + j < 10:
             A[i * 4 + j] = 1.0
     for k in range(10):
+        A[k] = 1.0
+        if k * 2 < m:
+            A[k] = 2.0
+    for k in range(10):
         if k * 2 < m:
             A[k] = 2.0
 """,
@@ -288,6 +292,8 @@ def main(A: T.Buffer((10,), "float32"), m: T.int32):
             "3:5: applied: loop i is divided into the iterations 0 to 1, 2, where `i * 4 + j < 10` is known",
             "3:5: applied: loop j is divided into the iterations 0 to 1, 2 to 3, where `i * 4 + j < 10` is known",
             "6:5: missed: loop k is not divided where `k * 2 < m` would be known: 0 of 10 iterations, less than half",
+            "10:5: applied: loop k is divided into the iterations 0 to `(m + 1)//2 - 1`, `(m + 1)//2` to 9, "
+            "where `k * 2 < m` is known",
         ],
     ),
     (

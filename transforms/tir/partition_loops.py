@@ -159,11 +159,7 @@ class _Partition(KnownBranches):
     def _limited(self, loop: ForOp, whole: _Part) -> list[_Part]:
         """The iterations of a part of a serial loop in which the only statement, a branch with one side, is taken, and
         the others, which are left out; the part itself for other loops and conditions."""
-        *expressions, branch = loop.body.block.ops
-        is_branch = isinstance(branch, IfOp) and branch.orelse.block.first_op is None
-        if loop.kind.data != "serial" or not is_branch or not all(map(is_pure_expression, expressions)):
-            return [whole]
-        return self._symbolic_parts(loop, whole, 2, whole.facts(loop))
+        return self._symbolic_parts(loop, whole, 2, whole.facts(loop)) if _is_around_branch(loop) else [whole]
 
     def _symbolic_parts(self, loop: ForOp, whole: _Part, most: int, facts: Sequence[Lin]) -> list[_Part]:
         """The parts into which a part of a loop of symbolic bounds is divided, in order.
@@ -263,7 +259,7 @@ class _Partition(KnownBranches):
             if 2 * (start - low + high - end) >= high - low:
                 conditions += [] if {start, end} <= {low, high} else [condition]
                 cuts |= {start, end}
-            else:
+            elif not _is_around_branch(loop):  # else `_limited` reports it
                 known = start - low + high - end
                 _remarks.missed(loop, lambda: _undecided(loop, condition, known, high - low))
         bounds = sorted(cuts)
@@ -394,6 +390,14 @@ def _comparisons(loop: ForOp, condition: SSAValue) -> Iterator[SSAValue]:
             todo.append(owner.args[0])
         elif isinstance(owner, arith.CmpiOp) and depends_on(value, (loop.variable,)):
             yield value
+
+
+def _is_around_branch(loop: ForOp) -> bool:
+    """Whether the only statement of a serial loop is a branch with one side."""
+    branch = loop.body.block.last_op
+    if loop.kind.data != "serial" or not isinstance(branch, IfOp) or branch.orelse.block.first_op is not None:
+        return False
+    return all(is_pure_expression(op) for op in loop.body.block.ops if op is not branch)
 
 
 def _is_invariant_inside(loop: ForOp, branch: Operation, condition: SSAValue) -> bool:
