@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from ..expressions.expr import IntImm, PrimExpr, cast
@@ -13,6 +14,11 @@ Extent: TypeAlias = Any
 def known_extent(extent: Extent) -> int | None:
     """The value of a known extent; None for a symbolic extent."""
     return extent.value if isinstance(extent, IntImm) else extent if isinstance(extent, int) else None
+
+
+def are_known(extents: Iterable[Extent]) -> bool:
+    """Whether all extents are known."""
+    return all(known_extent(extent) is not None for extent in extents)
 
 
 def widen_index(index: PrimExpr, dtype: str) -> PrimExpr:

@@ -28,7 +28,7 @@ from .convolutions import (
     windows_of,
 )
 from .definition import Pattern
-from .extents import Extent, known_extent
+from .extents import Extent, are_known, known_extent
 from .layouts import channels_of, has_blocks, transform_array
 from .nn import require_bytes, require_packed_bytes, require_pad_value
 from .ranks import ImageOperator, for_rank
@@ -210,7 +210,7 @@ class _PackedDepthwiseConvolution(_WithBlocksOfImages):
             raise TeError(f"{self.name}: data_layout {self.data_layout}, expected {self.out_layout} as of the result")
         blocks, sizes = self.extents(weight, 1)
         windows, taps = windows_of(self, self.padding, sizes), tap_axes(self, sizes)
-        if self.reads_blocks and all(known_extent(extent) is not None for extent in data.shape[2:-1]):
+        if self.reads_blocks and are_known(data.shape[2:-1]):
             element, counts = _inside(data, windows), window_counts(data.shape[2:-1], windows)
             require_windows(self.name, data, counts, windows)
         else:

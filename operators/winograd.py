@@ -20,7 +20,7 @@ from ..expressions.errors import TeError
 from ..expressions.expr import PrimExpr, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern, operator
-from .extents import known_extent
+from .extents import are_known, known_extent
 from .layouts import channels_of, has_blocks, transform_array
 from .windows import Window, paddings, require_known_extents
 
@@ -284,7 +284,7 @@ class _Tiles:
     @property
     def are_flat(self) -> bool:
         """Whether the tiles have one axis."""
-        return all(known_extent(count) is not None for count in self.counts)
+        return are_known(self.counts)
 
     @property
     def grid(self) -> list[Any]:

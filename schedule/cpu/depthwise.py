@@ -23,10 +23,8 @@ from .channels import (
     steps_before,
     transpose_in_registers,
 )
-from .tiles import fill_registers, keep_in_registers, parts, sums_of_windows
+from .tiles import HIGHEST_IF_DYNAMIC, fill_registers, keep_in_registers, parts, sums_of_windows
 
-HIGHEST_OF_ANY = 4
-"""The greatest number of columns of a tile of sums in rows of any size."""
 COLUMNS = "columns"
 """The annotation of the block of the sums: the columns of an image of the result."""
 
@@ -106,7 +104,7 @@ def _height(cpu: CpuModel, sch: Schedule, sums: BlockRV, columns: int | None, ta
     window."""
     vectors = registers_of_block(cpu, element_bytes(result_of(block_of(sch, sums))))
     most = sums_of_windows(cpu, taps, vectors) // vectors
-    return min(most, HIGHEST_OF_ANY) if columns is None else parts(columns, most)
+    return min(most, HIGHEST_IF_DYNAMIC) if columns is None else parts(columns, most)
 
 
 def _sum(sch: Schedule, sums: BlockRV, row: Sequence[LoopRV], height: int) -> None:

@@ -12,6 +12,8 @@ from ..handles import BlockRV, LoopRV
 from ..rules.results import decline_unless
 from .nest import Nest
 
+HIGHEST_IF_DYNAMIC = 4
+"""The greatest number of rows, or of columns, of a tile in an image with dynamic rows or columns."""
 HIGHEST = 8
 """The greatest number of rows of a tile: more rows at multiples of 4 KiB displace each other from caches of 8 ways."""
 IN_FLIGHT = 8

@@ -6,12 +6,10 @@ from ..rules.results import decline_unless
 from ..rules.strides import IRREGULAR, UNKNOWN, Strides
 from .contraction import require_spatial_vector, require_sums
 from .nest import Nest
-from .tiles import Tile, apply_tile, parts, sums_of_windows
+from .tiles import HIGHEST_IF_DYNAMIC, Tile, apply_tile, parts, sums_of_windows
 
 WIDEST = 2
 """The greatest number of vectors of a row of a tile: more rows share more vectors."""
-HIGHEST_IF_DYNAMIC = 4
-"""The greatest number of rows of a tile, if the rows or columns of the image are dynamic."""
 MOST_TAPS = 16
 """The greatest number of taps that are unrolled."""
 
