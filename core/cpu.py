@@ -26,7 +26,8 @@ class CpuModel:
     instruction multiplies and adds with one rounding.  masks: whether instructions load and store the lanes of a mask,
     for all elements and widths of vectors, at the speed of one access.  byte_products: whether an instruction adds the
     products of four bytes, of uint8 and int8, to each lane of a vector of int32.  streaming: whether stores that bypass
-    the caches are faster for results larger than the caches.  l1_bytes, l2_bytes: the caches of a core for data.
+    the caches are faster for results larger than the caches.  updates_per_cycle: the number of vectors of sums that a
+    core updates in a cycle.  l1_bytes, l2_bytes: the caches of a core for data.
     l3_bytes: the cache of all cores.  cores: the number of cores.  memory_cycles: the cycles from the request of a
     cache line that is in no cache of the core to its arrival.
 
@@ -39,6 +40,7 @@ class CpuModel:
     masks: bool = False
     byte_products: bool = False
     streaming: bool = False
+    updates_per_cycle: int = 2
     l1_bytes: int = 32 * 1024
     l2_bytes: int = 512 * 1024
     l3_bytes: int = 16 * 1024**2
@@ -75,7 +77,19 @@ class CpuModel:
         return ",".join(["sse", *(f"{each.name}={int(getattr(self, each.name))}" for each in fields(self))])
 
 
-_NUMBERS = ("vector_bytes", "vector_registers", "l1_bytes", "l2_bytes", "l3_bytes", "cores", "memory_cycles")
+_NUMBERS = (
+    "vector_bytes",
+    "vector_registers",
+    "updates_per_cycle",
+    "l1_bytes",
+    "l2_bytes",
+    "l3_bytes",
+    "cores",
+    "memory_cycles",
+)
+
+_HALVES = {"znver4", "cannonlake", "icelake-client", "rocketlake", "tigerlake"}
+"""The processors of LLVM that multiply vectors of 512 bits by units of 256 bits, or by one unit."""
 
 CPU_MODELS = {
     "sse": CpuModel(streaming=True),
@@ -120,7 +134,9 @@ def cpu_of(target: Target) -> CpuModel:
         host = set(llvm.get_host_cpu_features().flatten().split(","))
         features |= host - {f"{'-' if each[0] == '+' else '+'}{each[1:]}" for each in target.mattr}
         model = _with_features(features)
+    name = target.mcpu or llvm.get_host_cpu_name()
     facts = {
+        "updates_per_cycle": 1 if model.vector_bytes == 64 and name in _HALVES else 2,
         "masks": {"+avx512bw", "+avx512vl"} <= features,
         "byte_products": {"+avx512vnni", "+avx512vl"} <= features,
     }

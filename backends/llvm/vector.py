@@ -15,7 +15,7 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import element_type_of
-from ...dialects.attributes import PREFETCH
+from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL
 from .arith import fast_math, refuse_small_float
 from .function import LlvmFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import access_suffix, address_of_element, from_memory, load_value, store_value, to_memory
@@ -59,7 +59,9 @@ def _prefetch(f: LlvmFunctionEmitter, op: vector.LoadOp, pointer: str) -> None:
     distance = op.attributes.get(PREFETCH)
     if isinstance(distance, IntegerAttr):
         line = f.emit_value(f"getelementptr i8, ptr {pointer}, i64 {distance.value.data}")
-        arguments = [("ptr", line), ("i32", "0"), ("i32", "3"), ("i32", "1")]  # a load, into the fastest cache, of data
+        level = op.attributes.get(PREFETCH_LEVEL)
+        locality = 4 - (level.value.data if isinstance(level, IntegerAttr) else 1)
+        arguments = [("ptr", line), ("i32", "0"), ("i32", str(locality)), ("i32", "1")]  # for a load, of data
         f.emit(f.intrinsic("prefetch", "void", arguments, overloads=["ptr"]))
 
 

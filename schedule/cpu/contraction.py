@@ -17,6 +17,13 @@ LONG = 32
 """The least number of summands of a result for which the loops over columns are moved."""
 LEAST_TILES = 3
 """The least number of tiles that use a copy of columns."""
+FAST = 2 * CACHE_LINE
+"""The bytes of sums that a core updates in a cycle from which on it waits for rows that are far from each other, in any
+cache."""
+LEAST_TILES_IF_FAST = 8
+"""The least number of tiles that use a copy of columns for such a core, whatever the size of the factor."""
+PAGE = 4096
+"""The bytes between rows that displace each other from the L1 cache: two tiles suffice for such a core then."""
 REUSED = 4
 """The least number of uses of an element of a factor for which the factor is transposed."""
 REUSED_IF_LONG = 12
@@ -78,7 +85,7 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
         tiles = strides.size([*used, tile.vector]) // (tile.lanes * tile.vectors)
         if writer is not None and tiles >= 2 * nest.cpu.cores:
             return Panel(None, used, writer)
-        return Panel(source if _pays_copy(nest, tile, strides.size(others), summed) else None, used)
+        return Panel(source if _pays_copy(nest, tile, read, others) else None, used)
     fits = [
         strides.size([*axes, *summed]) * strides.element_bytes <= nest.cpu.l2_bytes // 2
         for axes in ([*used, tile.vector], others)
@@ -86,16 +93,25 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     return None if fits == [True, False] else Panel(None, used)
 
 
-def _pays_copy(nest: Nest, tile: Tile, rows: int, summed: Sequence[int]) -> bool:
-    """Whether a copy of the columns of a tile takes less time than it saves. rows: the number of results that use each
-    element."""
+def _pays_copy(nest: Nest, tile: Tile, read: Sequence[int], others: Sequence[int]) -> bool:
+    """Whether a copy of the columns of a tile takes less time than it saves.
+
+    read: the strides of the factor.  others: the spatial axes along which the factor is invariant.
+    """
     strides, cpu = nest.strides, nest.cpu
+    summed = strides.of_kind("reduce")
     extents = [strides.extents[n] for n in (*summed, tile.vector)]
-    if UNKNOWN in extents or rows < LEAST_TILES * tile.height:
+    if UNKNOWN in extents:
         return False
+    tiles = strides.size(others) // tile.height
+    is_known = all(strides.extents[n] != UNKNOWN for n in others)
+    if is_known and cpu.updates_per_cycle * cpu.vector_bytes >= FAST:
+        is_paged = all(read[n] * strides.element_bytes % PAGE == 0 for n in summed if strides.extents[n] > 1)
+        if tiles >= (2 if is_paged else LEAST_TILES_IF_FAST):
+            return True
     # A row of a tile in one or two cache lines is loaded by itself, without its neighbours, wherever it is.
     least = cpu.l1_bytes if tile.vectors * cpu.vector_bytes <= 2 * CACHE_LINE else cpu.l2_bytes
-    return prod(extents) * strides.element_bytes > least
+    return tiles >= LEAST_TILES and prod(extents) * strides.element_bytes > least
 
 
 def require_sums(nest: Nest) -> Strides:

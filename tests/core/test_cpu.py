@@ -66,6 +66,12 @@ def test_a_named_processor_has_the_registers_that_llvm_uses() -> None:
 
 
 @pytest.mark.skipif(not host_cpu().streaming, reason="needs x86-64")
+def test_vectors_of_512_bits_in_halves_are_updated_one_by_one() -> None:
+    named = {name: cpu_of(Target(mcpu=name)).updates_per_cycle for name in ("znver3", "znver4", "sapphirerapids")}
+    assert named == {"znver3": 2, "znver4": 1, "sapphirerapids": 2}
+
+
+@pytest.mark.skipif(not host_cpu().streaming, reason="needs x86-64")
 def test_masks_are_those_of_stated_features() -> None:
     assert cpu_of(Target(mcpu="x86-64", mattr=("+avx512bw", "+avx512vl"))).masks
     assert not cpu_of(Target(mcpu="x86-64", mattr=("+avx512bw", "-avx512vl"))).masks

@@ -196,15 +196,17 @@ def main(A: T.Buffer(({len(values)},), "{source}"), C: T.Buffer(({len(values)},)
     assert "sat" not in lib.source("llvm")
 
 
-def test_a_load_requests_the_cache_line_at_its_distance(compile_text) -> None:
-    lib = compile_text("""func.func @main(%a: memref<64xi32>, %out: memref<4xi32>) {
+@pytest.mark.parametrize(("level", "locality"), [("", 3), (", stepwell.prefetch_level = 2 : i64", 2)])
+def test_a_load_requests_the_cache_line_at_its_distance(compile_text, level: str, locality: int) -> None:
+    lib = compile_text(f"""func.func @main(%a: memref<64xi32>, %out: memref<4xi32>) {{
       %c0 = arith.constant 0 : index
       %c60 = arith.constant 60 : index
-      %x = vector.load %a[%c60] {stepwell.prefetch = 1048576 : i64} : memref<64xi32>, vector<4xi32>
+      %x = vector.load %a[%c60] {{stepwell.prefetch = 1048576 : i64{level}}} : memref<64xi32>, vector<4xi32>
       vector.store %x, %out[%c0] : memref<4xi32>, vector<4xi32>
       func.return
-    }""")
-    assert re.search(r"getelementptr i8, ptr .*, i64 1048576\n.*call void @llvm\.prefetch\.p0\(", lib.source("llvm"))
+    }}""")
+    request = r"getelementptr i8, ptr .*, i64 1048576\n.*call void @llvm\.prefetch\.p0\(ptr .*, i32 0, i32 {}, i32 1\)"
+    assert re.search(request.format(locality), lib.source("llvm"))
     a, out = np.arange(64, dtype=np.int32), np.zeros(4, np.int32)
     lib(a, out)
     np.testing.assert_array_equal(out, a[60:])

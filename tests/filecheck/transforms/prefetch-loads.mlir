@@ -1,12 +1,13 @@
 // RUN: stepwell-opt %s -p 'prefetch-loads{cpu="avx512,l1_bytes=4096"}' | filecheck %s
 // RUN: stepwell-opt %s -p 'prefetch-loads{cpu="avx512,l1_bytes=4096,memory_cycles=10"}' | filecheck %s --check-prefix=NEAR
 // RUN: stepwell-opt %s -p "prefetch-loads{cpu=avx512}" | filecheck %s --check-prefix=SMALL
+// RUN: stepwell-opt %s -p 'prefetch-loads{cpu="avx512,l1_bytes=4096,l2_bytes=32768"}' | filecheck %s --check-prefix=ROWS
 
 // A parameter that is known to fit the fastest cache is not requested.
 // SMALL-NOT: stepwell.prefetch{{.*}}: memref<{{[0-9x]*}}xf32>
 
 // Two streams of weights, 6 sums in 3 cycles: lines of 84 iterations later, or of 4 later. Neither the image, which is
-// loaded element by element, nor a matrix by rows is requested.
+// loaded element by element, nor a matrix by rows that fits the second cache is requested.
 func.func @tile(%w: memref<2x256x16xf32>, %x: memref<256x4xf32>, %y: memref<256x64xf32>, %s: vector<16xf32>) -> vector<16xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -34,6 +35,10 @@ func.func @tile(%w: memref<2x256x16xf32>, %x: memref<256x4xf32>, %y: memref<256x
 // CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x256x16xf32>
 // CHECK-NEXT:   vector.load %y[%k, %c0] : memref<256x64xf32>
 // NEAR:         vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 256 : i64} : memref<2x256x16xf32>
+
+// A matrix by rows that exceeds the second cache is requested into it.
+// ROWS:         vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x256x16xf32>
+// ROWS:         vector.load %y[%k, %c0] {stepwell.prefetch = 21504 : i64, stepwell.prefetch_level = 2 : i64} : memref<256x64xf32>
 
 // Loads of a line request it once; a step of the loop advances addresses by several rows.
 func.func @halves(%w: memref<512x8xf32>, %s: vector<4xf32>) -> vector<4xf32> {

@@ -111,6 +111,21 @@ def test_columns_are_copied_for_many_rows_of_a_large_factor() -> None:
     assert not copies(m=16, n=256, k=256)  # few tiles use a copy
 
 
+@pytest.mark.parametrize(
+    ("updates", "sizes", "copied"),
+    [
+        (2, {"m": 64, "n": 128, "k": 64}, True),
+        (1, {"m": 64, "n": 128, "k": 64}, False),
+        (2, {"m": 56, "n": 128, "k": 64}, False),
+        (2, {"m": 16, "n": 1024, "k": 64}, True),  # rows displace each other from the cache
+        (2, {"m": 16, "n": 1000, "k": 64}, False),
+    ],
+)
+def test_columns_are_copied_for_fewer_rows_if_sums_are_fast(updates: int, sizes: dict[str, int], copied: bool) -> None:
+    (applied, *_) = schedule_cpu(program("product", **sizes), f"avx512,updates_per_cycle={updates}").applied
+    assert applied.text.endswith("copies of columns") == copied
+
+
 def test_long_rows_are_read_as_they_are_in_memory() -> None:
     def text(**sizes: int) -> str:
         applied, *_ = schedule_cpu(program("long rows", **sizes), "avx2,cores=4").applied
