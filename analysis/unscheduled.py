@@ -61,7 +61,7 @@ def reason_to_keep(func: FuncOp) -> str | None:
         reason = _reason_of(op)
         if reason is not None:
             return reason
-    if may_overlap(func) and not _are_contiguous(func):
+    if may_overlap(func) and not are_contiguous(func):
         return f"its buffers may overlap, since it lacks the attribute {TIR_NOALIAS}, and are not all contiguous"
     if function_nanoseconds(func) < LEAST_TIME * (SIMPLE if _is_simple(func) else 1):
         return "it takes too little time"
@@ -80,7 +80,7 @@ def may_overlap(func: FuncOp) -> bool:
     return buffers > 1 and not is_graph_kernel(func) and not is_true(func.attr(TIR_NOALIAS))
 
 
-def _are_contiguous(func: FuncOp) -> bool:
+def are_contiguous(func: FuncOp) -> bool:
     """Whether all pointers that a function receives are contiguous buffers."""
     types = [buffer.type for buffer in parameter_buffers(func)]
     return all(

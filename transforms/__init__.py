@@ -89,6 +89,7 @@ PASSES: dict[str, str] = {
     "tir-split-batch": "tir.split_batch",
     "tir-unroll-loops": "tir.unroll_loops",
     "tir-vectorize-loops": "tir.vectorize_loops",
+    "tir-version-overlaps": "tir.version_overlaps",
     "tir-version-rows": "tir.version_rows",
 }
 """Every pass of Stepwell: its name, and its module below this package."""

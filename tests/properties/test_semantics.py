@@ -29,6 +29,7 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
     "tir-plan-allocations": [{"max_stack_bytes": 16}],
     "tir-unroll-loops": [{"max_extent": 3}],
     "tir-vectorize-loops": [{"max_lanes": 3}],
+    "tir-version-overlaps": [{"least_updates": 1}],
     "tir-version-rows": [{"least_bytes": 1}],
 }
 CHECKS = ("tir-check-bounds", "tir-check-launches")  # they leave programs unchanged, or refuse them

@@ -136,6 +136,25 @@ def turn(a: T.handle, b: T.handle):
         ],
     ),
     (
+        "tir-version-overlaps{least-updates=16}",
+        """\
+@T.prim_func
+def sums(A: T.Buffer((4, 4), "float32"), C: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 4):
+        C[i] = C[i] + A[i, k]
+
+@T.prim_func
+def rows(A: T.Buffer((4, 4), "float32", strides=(8, 1)), C: T.Buffer((4,), "float32")):
+    for i, k in T.grid(4, 4):
+        C[i] = C[i] + A[i, k]
+""",
+        [
+            "2:5: applied: function sums has a version for buffers that do not overlap",
+            "7:5: missed: sums of function rows stay in memory: its buffers may overlap, since it lacks the attribute "
+            "tir.noalias, and are not all contiguous",
+        ],
+    ),
+    (
         "tir-version-rows{least-bytes=64}",
         """\
 @T.prim_func

@@ -40,6 +40,7 @@ from ..tir.simplify import TirSimplifyPass
 from ..tir.to_scf import ConvertTirToScfPass
 from ..tir.unroll_loops import TirUnrollLoopsPass
 from ..tir.vectorize_loops import TirVectorizeLoopsPass
+from ..tir.version_overlaps import TirVersionOverlapsPass
 from ..upstream.contract_floats import ContractFloatsPass
 from ..upstream.expand_math import ExpandMathPass
 from ..upstream.hoist_allocations import HoistAllocationsPass
@@ -238,6 +239,7 @@ def _resolve(options: Options, launches: bool) -> list[ModulePass]:
         TirLowerMatchBuffersPass(),
         TirLowerFragmentsPass(),
         TirCheckBoundsPass(),
+        *([] if launches or options.sanitize else [TirVersionOverlapsPass()]),
         *([] if launches else [TirPartitionLoopsPass()]),
         TirSimplifyPass(unit_loops=True),
         *([] if launches else [TirHoistConditionsPass(), TirPromoteTilesPass(masks=options.cpu.masks)]),

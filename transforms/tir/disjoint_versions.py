@@ -1,30 +1,28 @@
 """Versions of functions for arguments that do not overlap.
 
 A function without `tir.noalias` may be called with buffers that overlap. Its version has `tir.noalias`, so schedules
-may change it; the function itself calls the version after a check of the arguments (`convert-tir-to-scf`), and executes
-its own body otherwise.
+and passes may change it; the function itself calls the version after a check of the arguments (`convert-tir-to-scf`),
+and executes its own body otherwise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr, UnitAttr
 
-from ...analysis.unscheduled import may_overlap, unscheduled_functions
 from ...core.identifiers import fresh_name
 from ...dialects.attributes import DISJOINT_VERSION, TIR_NOALIAS
 from ...dialects.tir import FuncOp
 from ...dialects.tir.annotations import annotation_value
 
 
-def add_disjoint_versions(module: ModuleOp) -> dict[str, str]:
-    """Adds a version of each function that gets a default schedule and whose buffers may overlap. Returns the functions
-    by the names of their versions."""
+def add_disjoint_versions(module: ModuleOp, functions: Iterable[FuncOp]) -> dict[str, str]:
+    """Adds a version of each of some functions of a module. Returns the functions by the names of their versions."""
     versions: dict[str, str] = {}
     symbols = (op.properties.get("sym_name") for op in module.body.block.ops)
     taken = {each.data for each in symbols if isinstance(each, StringAttr)}
-    for func in [each for each in unscheduled_functions(module) if may_overlap(each)]:
+    for func in functions:
         version = func.clone()
         version.location = func.location
         version.sym_name = StringAttr(fresh_name(f"{func.sym_name.data}_disjoint", taken))

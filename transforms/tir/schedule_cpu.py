@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ...analysis.unscheduled import is_graph_kernel, reason_to_keep
+from ...analysis.unscheduled import is_graph_kernel, may_overlap, reason_to_keep, unscheduled_functions
 from ...core.cpu import CpuModel
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
@@ -84,7 +84,7 @@ class TirScheduleCpuPass(ModulePass):
         if _remarks.are_collected:
             _report_kept(op, places_of(op))
         cpu = CpuModel.from_text(self.cpu)
-        versions = add_disjoint_versions(op)
+        versions = add_disjoint_versions(op, list(filter(may_overlap, unscheduled_functions(op))))
         places = places_of(op) if _remarks.are_collected else {}
         schedules = schedule_similar_functions(op, cpu)
         remove_disjoint_versions(op, [name for name in versions if not schedules[name].applied])

@@ -1,4 +1,5 @@
-"""Functions whose buffers may overlap: a version with a default schedule, and the loops of the program otherwise."""
+"""Functions whose buffers may overlap: a version with a default schedule, or with sums in registers, and the loops of
+the program otherwise."""
 
 from functools import cache
 from typing import Any
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import stepwell
 from stepwell.backends.passes import apply_passes
 from stepwell.core.errors import ArgumentError
+from stepwell.core.remarks import Remark
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 SCHEDULE = "tir-schedule-cpu{cpu=avx2}"
@@ -81,13 +83,32 @@ def test_a_version_that_no_rule_schedules_is_removed() -> None:
     assert "disjoint" not in mod.script()
 
 
+def scheduled() -> stepwell.Module:
+    """The product with a schedule of its user."""
+    sch = stepwell.Schedule(parse_tvmscript(PRODUCT))
+    block = sch.get_block("C")
+    i, j, k = sch.get_loops(block)
+    columns, column = sch.split(j, [None, 4])
+    sch.reorder(columns, i, k, column)
+    sch.decompose_reduction(block, k)
+    sch.unroll(column)
+    return sch.mod
+
+
 @cache
-def product(target: str) -> Any:
-    return stepwell.build(parse_tvmscript(PRODUCT), target)["main"]
+def product(is_scheduled: bool, target: str) -> Any:
+    return stepwell.build(scheduled() if is_scheduled else parse_tvmscript(PRODUCT), target)["main"]
 
 
-@given(rows=st.integers(0, 20), offsets=st.lists(st.integers(0, 700), min_size=3, max_size=3), seed=st.integers(0, 9))
-def test_results_are_the_oracle_s_for_all_overlaps(rows: int, offsets: list[int], seed: int) -> None:
+@given(
+    is_scheduled=st.booleans(),
+    rows=st.integers(0, 20),
+    offsets=st.lists(st.integers(0, 700), min_size=3, max_size=3),
+    seed=st.integers(0, 9),
+)
+def test_results_are_the_oracle_s_for_all_overlaps(
+    is_scheduled: bool, rows: int, offsets: list[int], seed: int
+) -> None:
     memory = np.random.default_rng(seed).integers(-2, 3, 1100).astype("float32")
     results = []
     for target in ("python", "llvm"):
@@ -97,9 +118,16 @@ def test_results_are_the_oracle_s_for_all_overlaps(rows: int, offsets: list[int]
             for start, count in zip(offsets, (rows, 16, rows), strict=True)
         )
         with np.errstate(all="ignore"):
-            product(target)(a, b, c)
+            product(is_scheduled, target)(a, b, c)
         results.append(copy)
     np.testing.assert_array_equal(*results)
+
+
+def test_sums_of_a_scheduled_function_are_in_registers_in_its_version() -> None:
+    remarks = list[Remark]()
+    stepwell.build(scheduled(), remarks=remarks.append)
+    promoted = [each for each in remarks if each.pass_name == "tir-promote-elements" and each.kind == "applied"]
+    assert {each.place.function for each in promoted} == {"main_disjoint"}
 
 
 @pytest.mark.parametrize("offset", [0, 1, 65535, 65536])
