@@ -101,7 +101,7 @@ def _pays_copy(nest: Nest, tile: Tile, read: Sequence[int], others: Sequence[int
     strides, cpu = nest.strides, nest.cpu
     summed = strides.of_kind("reduce")
     extents = [strides.extents[n] for n in (*summed, tile.vector)]
-    if UNKNOWN in extents:
+    if UNKNOWN in extents or _are_contiguous(nest, tile, read):
         return False
     tiles = strides.size(others) // tile.height
     is_known = all(strides.extents[n] != UNKNOWN for n in others)
@@ -112,6 +112,18 @@ def _pays_copy(nest: Nest, tile: Tile, read: Sequence[int], others: Sequence[int
     # A row of a tile in one or two cache lines is loaded by itself, without its neighbours, wherever it is.
     least = cpu.l1_bytes if tile.vectors * cpu.vector_bytes <= 2 * CACHE_LINE else cpu.l2_bytes
     return tiles >= LEAST_TILES and prod(extents) * strides.element_bytes > least
+
+
+def _are_contiguous(nest: Nest, tile: Tile, read: Sequence[int]) -> bool:
+    """Whether the columns of a tile are contiguous in their factor. read: the strides of the factor."""
+    strides = nest.strides
+    rows = sorted((read[n], strides.extents[n]) for n in strides.of_kind("reduce") if strides.extents[n] > 1)
+    size = tile.lanes * tile.vectors
+    for stride, extent in rows:
+        if stride != size:
+            return False
+        size *= extent
+    return True
 
 
 def require_sums(nest: Nest) -> Strides:

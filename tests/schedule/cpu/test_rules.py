@@ -126,6 +126,26 @@ def test_columns_are_copied_for_fewer_rows_if_sums_are_fast(updates: int, sizes:
     assert applied.text.endswith("copies of columns") == copied
 
 
+def test_contiguous_columns_are_not_copied() -> None:
+    text = """
+    @T.prim_func
+    def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((4, 64, 48), "float32"), C: T.Buffer((64, 4, 48), "float32")):
+        T.func_attr({"tir.noalias": True})
+        for i, b, j, k in T.grid(64, 4, 48, 64):
+            with T.block("C"):
+                vi, vb, vj, vk = T.axis.remap("SSSR", [i, b, j, k])
+                with T.init():
+                    C[vi, vb, vj] = T.float32(0)
+                C[vi, vb, vj] = C[vi, vb, vj] + A[vi, vk] * B[vb, vk, vj]
+    """
+    applied = {
+        columns: schedule_cpu(parse_tvmscript(text.replace("48", str(columns))), "avx512").applied[0].text
+        for columns in (48, 96)
+    }
+    assert "copies" not in applied[48]
+    assert applied[96].endswith("copies of columns")
+
+
 def test_long_rows_are_read_as_they_are_in_memory() -> None:
     def text(**sizes: int) -> str:
         applied, *_ = schedule_cpu(program("long rows", **sizes), "avx2,cores=4").applied
