@@ -129,7 +129,7 @@ def test_columns_are_copied_for_fewer_rows_if_sums_are_fast(updates: int, sizes:
 def test_contiguous_columns_are_not_copied() -> None:
     text = """
     @T.prim_func
-    def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((4, 64, 48), "float32"), C: T.Buffer((64, 4, 48), "float32")):
+    def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((4, 64, 48), "float32"), C: T.Buffer((64, 4, 48))):
         T.func_attr({"tir.noalias": True})
         for i, b, j, k in T.grid(64, 4, 48, 64):
             with T.block("C"):
