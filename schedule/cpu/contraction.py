@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
+from ...dialects.tir import constant_value
+from .. import Schedule
+from ..handles import BlockRV
 from ..rules.neighbours import producer_of
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN, Strides, loads_of
@@ -73,7 +76,8 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     read = strides.read[number]
     load = loads_of(nest.kernel.block)[number]
     axes = nest.kernel.axes
-    is_plain = len({index for index in load.indices if index in axes}) == len(load.indices)
+    variable = [index for index in load.indices if constant_value(index) is None]
+    is_plain = len({index for index in variable if index in axes}) == len(variable)
     is_far = any(strides.extents[n] > 1 and read[n] > tile.lanes * tile.vectors for n in summed)
     if not is_plain or tile.rows is None or read[tile.vector] != 1 or any(read[n] < 0 for n in summed):
         return None
@@ -178,9 +182,17 @@ def transpose_factor(nest: Nest) -> bool:
     if factor is None:
         return False
     source, order = factor
-    nest.sch.cache_read(nest.rv, source, "global", [nest.rv])
+    copy = nest.sch.cache_read(nest.rv, source, "global", [nest.rv])
     nest.sch.transform_layout(nest.rv, ("read", source), lambda *dims: tuple(dims[n] for n in order))
+    _fuse_unit_loops(nest.sch, copy)
     return True
+
+
+def _fuse_unit_loops(sch: Schedule, block: BlockRV) -> None:
+    """Fuses loops of one iteration with the loop in them, so that the axes of the block are the loops."""
+    outer, *others = sch.get_loops(block)
+    for inner in others:
+        outer = sch.fuse(outer, inner) if sch.get(outer).mixed_bounds[1] == 1 else inner
 
 
 def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:

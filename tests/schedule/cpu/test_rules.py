@@ -78,6 +78,15 @@ def test_columns_of_a_transposed_factor_are_computed_tile_by_tile(cores: int, mo
     assert (sch.get(around) is sch.get(sch.get_loops(sch.get_block("C_update"))[0])) == moved
 
 
+def test_columns_of_a_batch_of_one_are_computed_tile_by_tile() -> None:
+    operands = [relay.var(name, shape=(1, 256, 256)) for name in "xw"]
+    graph = lower_graph(relay.module(relay.Function(operands, relay.nn.batch_matmul(*operands))))
+    kernels = apply_passes(graph, "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir")
+    applied = {each.block: each for each in schedule_cpu(kernels, "avx2,cores=1").applied}
+    assert applied["T_batch_matmul"].text.endswith("copies of columns")
+    assert applied["p1_global"].rule == "transpose"
+
+
 def test_tiles_fill_the_registers() -> None:
     tiles = {name: (greatest_height(cpu, greatest_width(cpu)), greatest_width(cpu)) for name, cpu in CPU_MODELS.items()}
     assert tiles == {"sse": (6, 2), "avx": (6, 2), "avx2": (6, 2), "avx512": (8, 3), "neon": (8, 3)}
