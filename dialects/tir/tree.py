@@ -8,7 +8,7 @@ another form; `treeify` restores it.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Hashable, Iterator
 from functools import cache
 
 from xdsl.dialects import arith
@@ -360,3 +360,11 @@ def with_expressions(op: Operation) -> list[Operation]:
 def insertion_point_before(op: Operation) -> InsertPoint:
     """The insertion point before a statement and the expressions computed for it."""
     return InsertPoint.before(with_expressions(op)[0])
+
+
+def expression_key(value: SSAValue) -> Hashable:
+    """A key of an expression, equal for expressions of the same ops on the same values."""
+    op = value.owner
+    if isinstance(op, Block) or op.regions or not is_pure_expression(op) or isinstance(op, LetOp):
+        return value
+    return op.name, tuple(sorted(op.properties.items(), key=str)), value.type, tuple(map(expression_key, op.operands))

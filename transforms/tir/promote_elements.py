@@ -34,7 +34,6 @@ from ...dialects.tir import (
     ForOp,
     FuncOp,
     IfOp,
-    LetOp,
     LoadOp,
     RampOp,
     ReturnOp,
@@ -44,8 +43,8 @@ from ...dialects.tir import (
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.copying import copy_out
 from ...dialects.tir.operands import drop_mask, redirect_access
-from ...dialects.tir.tree import erase_if_dead, has_effect, is_expression_op, is_pure_expression
-from .first_stores import drop_conditions_of_first_stores
+from ...dialects.tir.tree import erase_if_dead, expression_key, has_effect, is_expression_op
+from .allocation_accesses import drop_conditions_of_first_stores, unmask_updates
 from .preconditions import report_blocks
 
 _remarks = PassRemarks("tir-promote-elements")
@@ -63,8 +62,9 @@ class TirPromoteElementsPass(ModulePass):
     stored where it is positive. All accesses of an element may have the same mask, which the loop does not change: the
     accesses of the copy have none. Outer loops are tried first; the loops contain no calls, assertions or `return`.
 
-    First, a number that the first statements after an allocation store, some under conditions, is stored
-    unconditionally, so that the elements have values in each iteration around the allocation.
+    First, a number that the first statements after an allocation store, some under conditions or with masks, is stored
+    unconditionally, so that the elements have values in each iteration around the allocation. Updates of vectors of an
+    allocation with a mask select the lanes of the mask, and store the others as they are.
 
     max-bytes: the maximum size of the copies of a buffer; the size of all registers of a processor.
 
@@ -100,6 +100,7 @@ class TirPromoteElementsPass(ModulePass):
         for function in op.body.block.ops:
             if isinstance(function, FuncOp):
                 drop_conditions_of_first_stores(function)
+                unmask_updates(function)
                 _Promotion(function, self.max_bytes).block(function.body.block)
                 report_blocks(_remarks, function)
 
@@ -273,7 +274,7 @@ class _Promotion:
         lins = tuple(map(self._analyzer.lin, indices))
         if any(loop.is_ancestor(leaf.owner) for lin in lins for leaf in lin.leaves()):
             return None
-        key = None if mask is None else _key(mask)
+        key = None if mask is None else expression_key(mask)
         return _Place(lins, tuple(index.type for index in indices), lanes, key, mask)
 
     def _promote(self, loop: ForOp, elements: _Elements) -> None:
@@ -362,14 +363,6 @@ def _if_it_runs(loop: ForOp, builder: TirBuilder) -> Generator[None]:
     branch = builder.insert(IfOp(builder.binary("gt", extent, 0)))
     with builder.at(branch.then.block):
         yield
-
-
-def _key(value: SSAValue) -> Hashable:
-    """A key of an expression, equal for expressions of the same ops on the same values."""
-    op = value.owner
-    if isinstance(op, Block) or op.regions or not is_pure_expression(op) or isinstance(op, LetOp):
-        return value
-    return op.name, tuple(sorted(op.properties.items(), key=str)), value.type, tuple(map(_key, op.operands))
 
 
 def _with_lanes(builder: TirBuilder, indices: list[SSAValue], lanes: int | None) -> list[SSAValue]:
