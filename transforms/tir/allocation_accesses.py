@@ -32,7 +32,7 @@ def drop_conditions_of_first_stores(function: FuncOp) -> None:
     elements of the buffer have a value in each iteration, and need not keep one from the iteration before.
     """
     analyzer = Analyzer()
-    for alloc in find_ops(function, AllocBufferOp):
+    for alloc in list(find_ops(function, AllocBufferOp)):
         _drop_conditions(alloc, analyzer)
 
 

@@ -75,7 +75,7 @@ def test_other_stores_keep_their_masks(replaced: dict[str, str], masked: int) ->
     assert masked_stores(parse_tvmscript(text)) == masked
 
 
-def test_a_first_store_of_a_number_has_no_mask() -> None:
+def test_first_stores_of_numbers_have_no_masks() -> None:
     text = """
     @T.prim_func
     def main(n: T.int32, B: T.Buffer((8,), "float32")):
@@ -84,9 +84,14 @@ def test_a_first_store_of_a_number_has_no_mask() -> None:
         for k in range(8):
             if k < n:
                 B[k] = rows[k]
+        others = T.alloc_buffer((8,), "float32")
+        others.vstore([T.Ramp(0, 1, 8)], T.Broadcast(T.float32(3), 8), predicate=T.Ramp(0, 1, 8) < T.Broadcast(n, 8))
+        for k in range(8):
+            if k < n:
+                B[k] = B[k] * others[k]
     """
     assert masked_stores(parse_tvmscript(text)) == 0
-    assert masked_stores(parse_tvmscript(text.replace("(0, 1, 8)]", "(1, 1, 8)]"))) == 1
+    assert masked_stores(parse_tvmscript(text.replace("(0, 1, 8)]", "(1, 1, 8)]"))) == 2
     out = np.zeros(8, "float32")
     stepwell.build(parse_tvmscript(text))(3, out)
-    np.testing.assert_array_equal(out, [2, 2, 2, 0, 0, 0, 0, 0])
+    np.testing.assert_array_equal(out, [6, 6, 6, 0, 0, 0, 0, 0])
