@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
@@ -72,13 +74,19 @@ def unmask_updates(function: FuncOp) -> None:
     """Updates all lanes of vectors of private allocations where a mask excludes some: these keep their values by a
     selection. Such vectors stay in registers; an access with a mask has a place in memory.
 
-    An update loads the vector that it stores, with the same mask, at indices that are numbers. No other iteration of a
-    concurrent loop accesses the allocation.
+    An update loads the vector that it stores, with the same mask, at indices that are numbers, each lane at an element
+    of its own. All lanes have values: a store beside the allocation, before the update, has no mask. No other iteration
+    of a concurrent loop accesses the allocation.
     """
     analyzer = Analyzer()
     for store in [op for op in find_ops(function, StoreOp) if op.predicate is not None]:
         alloc = store.buffer.owner
-        if isinstance(alloc, AllocBufferOp) and _is_inside(store, alloc, analyzer) and _is_private(store, alloc):
+        if (
+            isinstance(alloc, AllocBufferOp)
+            and _is_inside(store, alloc, analyzer)
+            and any(analyzer.number(index.owner.stride) for index in store.indices if isinstance(index.owner, RampOp))
+            and _is_private(store, alloc)
+        ):
             _unmask_update(store)
 
 
@@ -86,14 +94,12 @@ def _unmask_update(store: StoreOp) -> None:
     """Replaces the mask of an update by a selection; leaves other stores as they are."""
     mask = store.predicate
     assert mask is not None
-    place = [expression_key(index) for index in store.indices]
+    place, key = _place(store), expression_key(mask)
     loads = [op for op in with_expressions(store) if isinstance(op, LoadOp) and op.buffer is store.buffer]
-    for load in loads:
-        if load.predicate is None or expression_key(load.predicate) != expression_key(mask):
-            return
-        if [expression_key(index) for index in load.indices] != place:
-            return
-    if not loads:
+    are_updated = all(
+        load.predicate is not None and expression_key(load.predicate) == key and _place(load) == place for load in loads
+    )
+    if not loads or not are_updated or not _has_values(store, place):
         return
     for load in loads:
         _drop_mask(load)
@@ -103,6 +109,21 @@ def _unmask_update(store: StoreOp) -> None:
     builder = TirBuilder(InsertPoint.before(store), store.location)
     value = builder.select(mask, store.value, old)
     set_operands(store, [[value], [store.buffer], store.indices, []])
+
+
+def _place(access: LoadOp | StoreOp) -> list[Hashable]:
+    """A key of the indices of an access."""
+    return [expression_key(index) for index in access.indices]
+
+
+def _has_values(access: StoreOp, place: Sequence[Hashable]) -> bool:
+    """Whether a store in the block of an allocation, before an access, stores all lanes of a place."""
+    op = access.buffer.owner
+    while isinstance(op, Operation) and not op.is_ancestor(access):
+        if isinstance(op, StoreOp) and op.buffer is access.buffer and op.predicate is None and _place(op) == place:
+            return True
+        op = op.next_op
+    return False
 
 
 def _drop_mask(access: LoadOp | StoreOp) -> None:
