@@ -106,6 +106,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
         "pipeline": "tvm.tir.pipelines",
     },
+    "tvm.tir.analysis": dict.fromkeys(("_ffi_api", "analysis"), "tvm.tir.analysis"),
     "tvm.topi": {
         **dict.fromkeys(("arm_cpu", "bifrost", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"),
         **dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
@@ -144,6 +145,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         ),
         "util": "tvm.topi.utils",
         "utils": "tvm.topi.utils",
+        "winograd_util": "tvm.topi.winograd_util",
     },
 }
 """The module that has the names, by module and submodule of TVM. Submodules with the names of functions,
