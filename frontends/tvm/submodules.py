@@ -21,7 +21,9 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry", "runtime_ctypes": "tvm.runtime_ctypes"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.autotvm": {"util": "tvm.autotvm.utils"},
-    "tvm.autotvm.measure": dict.fromkeys(("local_executor", "measure", "measure_methods"), "tvm.autotvm.measure"),
+    "tvm.autotvm.measure": dict.fromkeys(
+        ("executor", "local_executor", "measure", "measure_methods"), "tvm.autotvm.measure"
+    ),
     "tvm.autotvm.tuner": {"sa_model_optimizer": "tvm.autotvm.tuner.xgboost_tuner"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
     "tvm.driver.tvmc": {"common": "tvm.driver.tvmc.transform"},

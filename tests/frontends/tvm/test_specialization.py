@@ -41,7 +41,7 @@ def test_a_number_replaces_a_parameter() -> None:
     a, b, n = scale.params
     func = scale.specialize({n: 5})
     assert len(func.params) == 2
-    assert "T.Cast(\"float32\", 6)" in func.script() or "T.float32(6" in func.script()
+    assert 'T.Cast("float32", 6)' in func.script() or "T.float32(6" in func.script()
     check_scales(func)
     check_scales(scale, 5)
 
