@@ -164,6 +164,6 @@ def const_matrix(matrix: Any, name: str = "const_matrix") -> Tensor:
 
 
 __all__ = [
-    "ceil_div", "const_matrix", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape", "infer_pad",
-    "infer_stride", "prod", "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
+    "ceil_div", "const_matrix", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape",
+    "infer_pad", "infer_stride", "prod", "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
 ]  # fmt: skip

@@ -66,7 +66,7 @@ def test_the_workloads_have_stages() -> None:
     }
     for workload, (args, count) in counts.items():
         assert len(auto_scheduler.ComputeDAG(workload(*args)).get_init_state().stages) == count, workload
-    dag, state = workloads.get_tiled_matmul()
+    _, state = workloads.get_tiled_matmul()
     assert [each.name for each in state[2].iters] == "i.0 j.0 i.1 j.1 i.2 j.2 i.3 j.3 k".split()
     with pytest.raises(OptionError, match="tensor B has several axes r1"):
         auto_scheduler.ComputeDAG(workloads.invalid_compute_definition())
