@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -125,10 +126,15 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> PrimExpr:
     return Call("int32", "q_multiply_shift", args)
 
 
-def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> PrimExpr:
-    """The last of `args`. TeError for more than one: Stepwell calls no function for each element."""
-    if len(args) != 1:
-        raise TeError("trace: no function is called for each element; print arrays after the call")
+_PRINTS = "tvm.default_trace_action"
+
+
+def trace(args: Any, trace_action: str = _PRINTS) -> PrimExpr:
+    """The only one of `args`, with a warning that it is not printed. TeError for more than one, and for another action:
+    its result would replace the value, and no function is called for each element."""
+    if len(args) != 1 or trace_action != _PRINTS:
+        raise TeError(f"trace by {trace_action}: no function is called for each element; print arrays after the call")
+    warnings.warn("tvm.tir.trace: values are not printed; print arrays after the call", stacklevel=2)
     return as_expr(args[0])
 
 
@@ -156,7 +162,7 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> An
         raise TeError(
             f"call_intrin: no intrinsic {func_name!r}; expected a function of tvm.tir or a registered intrinsic"
         )
-    result = function(*args)
+    result = function(dtype, *args) if name == "reinterpret" else function(*args)
     if as_expr(result).dtype != dtype:
         raise TeError(f"call_intrin {func_name}: the result is of type {as_expr(result).dtype}, expected {dtype}")
     return result

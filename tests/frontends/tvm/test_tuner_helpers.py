@@ -164,3 +164,41 @@ def test_devices_are_found_by_the_names_of_targets() -> None:
     assert tvm.device("nvptx -mcpu=sm_20").kind == tvm.cuda().kind
     assert not tvm.testing.device_enabled("cpu")
     assert tvm.testing.device_enabled("llvm -num-cores=2")
+
+
+def test_other_actions_than_printing_are_no_trace() -> None:
+    x = te.placeholder((4,), name="X")
+    with pytest.raises(TeError, match="trace by user\\.change: no function is called for each element"):
+        te.compute(x.shape, lambda i: tvm.tir.trace([x[i]], "user.change"))
+    with pytest.warns(UserWarning, match="values are not printed"):
+        te.compute(x.shape, lambda i: tvm.tir.trace([x[i]]))
+
+
+def test_containers_of_the_runtime() -> None:
+    pair = tvm.runtime.ADT(3, [1, 2])
+    assert (pair.tag, len(pair), pair[0:1][-1]) == (3, 2, 1)
+    assert tvm.runtime.container.tuple_object([1]).tag == 0
+    shape = tvm.runtime.ShapeTuple([2, 3])
+    assert shape == [2, 3] == list(shape)
+    assert shape == (2, 3)
+    assert hash(shape) == hash((2, 3))
+    assert pickle.loads(pickle.dumps(shape)) == shape
+
+
+def test_times_with_empty_caches() -> None:
+    a = te.placeholder((4,), name="A")
+    b = te.compute((4,), lambda i: a[i] + 1.0)
+    built = tvm.build(te.create_schedule(b.op), [a, b], "llvm")
+    x, y = tvm.nd.array(np.zeros(4, "float32")), tvm.nd.empty((4,))
+    flush = "cache_flush_cpu_non_first_arg"
+    assert built.time_evaluator("main", tvm.cpu(), number=1, f_preproc=flush)(x, y).mean > 0
+    with pytest.raises(OptionError, match="f_preproc 'user', expected cache_flush_cpu_non_first_arg or"):
+        built.time_evaluator("main", tvm.cpu(), f_preproc="user")
+
+
+def test_the_intrinsic_reinterpret_has_the_type_of_the_call() -> None:
+    a = te.placeholder((4,), "int32", name="A")
+    b = te.compute((4,), lambda i: tvm.tir.call_intrin("float32", "tir.reinterpret", a[i]))
+    x, y = np.arange(4, dtype="int32") << 28, np.zeros(4, "float32")
+    tvm.build(te.create_schedule(b.op), [a, b], "llvm")(x, y)
+    np.testing.assert_array_equal(y, x.view("float32"))
