@@ -35,7 +35,8 @@ class RecordedTask:
     @staticmethod
     def of_fields(fields: Sequence[Any]) -> RecordedTask:
         """The task of `task_fields`. ValueError, TypeError for other fields."""
-        key, target, _, host, layout, names, *_ = [*fields, *(None, "", 0, [])[len(fields) - 2 :]]
+        defaults: list[Any] = [None, "", 0, []]
+        key, target, _, host, layout, names, *_ = [*fields, *defaults[len(fields) - 2 :]]
         return RecordedTask(str(key), Target(target, host or None), int(layout), list(names))
 
 

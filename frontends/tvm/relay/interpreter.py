@@ -64,8 +64,7 @@ class ConstructorValue(ADT):
     """A value of a data type of users. tag: that of its constructor.  fields: its fields."""
 
     def __init__(self, tag: int, fields: Sequence[Any], constructor: Constructor | None = None):
-        super().__init__(fields)
-        self.tag = tag
+        super().__init__(tag, fields)
         self.constructor = constructor
 
     @property
@@ -370,7 +369,7 @@ class Interpreter:
         if isinstance(expr, RefRead):
             return reference.value
         reference.value = yield expr.value, scope
-        return ADT()
+        return tuple_object()
 
 
 @dataclass(frozen=True)

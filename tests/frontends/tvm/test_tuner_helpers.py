@@ -15,6 +15,7 @@ from stepwell.expressions.errors import TeError
 from stepwell.frontends.tvm import auto_scheduler, autotvm, te, topi
 from stepwell.frontends.tvm.auto_scheduler import workload_registry
 from stepwell.frontends.tvm.contrib import tar, utils
+from stepwell.frontends.tvm.relay.interpreter import ConstructorValue
 from stepwell.frontends.tvm.testing import auto_scheduler as workloads
 from stepwell.frontends.tvm.testing.autotvm import DummyRunner, get_sample_records, get_sample_task
 from stepwell.frontends.tvm.topi.winograd_util import winograd_transform_matrices
@@ -202,3 +203,8 @@ def test_the_intrinsic_reinterpret_has_the_type_of_the_call() -> None:
     x, y = np.arange(4, dtype="int32") << 28, np.zeros(4, "float32")
     tvm.build(te.create_schedule(b.op), [a, b], "llvm")(x, y)
     np.testing.assert_array_equal(y, x.view("float32"))
+
+
+def test_values_of_data_types_have_tags_and_fields() -> None:
+    value = ConstructorValue(2, [1, 5])
+    assert (value.tag, list(value.fields), value.constructor) == (2, [1, 5], None)
