@@ -1,5 +1,6 @@
 """Workloads to test tuners with, the matrices of Winograd's algorithm, and archives of files."""
 
+import copy
 import json
 import pickle
 import tarfile
@@ -208,3 +209,9 @@ def test_the_intrinsic_reinterpret_has_the_type_of_the_call() -> None:
 def test_values_of_data_types_have_tags_and_fields() -> None:
     value = ConstructorValue(2, [1, 5])
     assert (value.tag, list(value.fields), value.constructor) == (2, [1, 5], None)
+
+
+def test_targets_are_copied() -> None:
+    target = tvm.target.Target("cuda -arch=sm_90", "llvm")
+    found = copy.deepcopy(target)
+    assert (str(found), str(found.host), found.arch) == (str(target), str(target.host), "sm_90")
