@@ -116,6 +116,11 @@ class BufferPointer:
     indices: tuple[PrimExpr, ...] = ()
     is_base: bool = False
 
+    @property
+    def name(self) -> str:
+        """The name of the buffer."""
+        return self.buffer.name
+
 
 Argument: TypeAlias = "Buffer | BufferPointer | PrimExpr"
 

@@ -492,7 +492,8 @@ class Select(PrimExpr):
 
 
 class Call(PrimExpr):
-    """The call of a function on numbers. op: its name in `TirBuilder.binary`, `.unary` or `.intrinsic`."""
+    """The call of a function on numbers. op: its name in `TirBuilder.binary`, `.unary` or `.intrinsic`, or that of an
+    intrinsic of LLVM."""
 
     __slots__ = ("args", "op")
 

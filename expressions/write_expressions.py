@@ -8,8 +8,9 @@ from xdsl.ir import SSAValue
 
 from ..core.dtypes import mlir_type
 from ..core.gpu import DOT4
+from ..core.llvm_intrinsics import LLVM_INTRINSICS
 from ..dialects import te
-from ..dialects.tir import FLOAT_BINARY, INT_BINARY, INTRINSICS, CallExternOp, Mixed, TirBuilder
+from ..dialects.tir import FLOAT_BINARY, INT_BINARY, INTRINSICS, CallExternOp, CallLlvmOp, Mixed, TirBuilder
 from .errors import TeError
 from .expr import (
     And,
@@ -119,6 +120,9 @@ class ExpressionEmitter:
     def _call(self, expr: Call, args: Sequence[SSAValue]) -> SSAValue:
         if expr.op == "reinterpret":
             return self.builder.reinterpret(args[0], mlir_type(expr.data_type))
+        if expr.op in LLVM_INTRINSICS:
+            result, wanted = self.builder.insert(CallLlvmOp(expr.op, args)).result, mlir_type(expr.data_type)
+            return result if result.type == wanted else self.builder.reinterpret(result, wanted)
         if expr.op in INTRINSICS:
             return self.builder.intrinsic(expr.op, *args)
         if len(args) == 1:

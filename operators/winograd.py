@@ -59,14 +59,21 @@ class Transforms:
 
 @cache
 def transforms(tile: int) -> Transforms:
+    """The matrices for tiles of a size and windows of `TAPS`."""
+    return transforms_at(POINTS[tile], tile, TAPS)
+
+
+def transforms_at(points: Sequence[Fraction], tile: int, taps: int) -> Transforms:
     """The matrices for tiles of a size, by the algorithm of Toom and Cook: the polynomials of a window and of a tile
-    are multiplied by their values at points, the last of which is infinity."""
-    points = POINTS[tile]
+    are multiplied by their values at points, the last of which is infinity.
+
+    points: `tile + taps - 2` distinct numbers.  taps: of a window.
+    """
     whole = _with_roots(points)
     data = [[*_with_roots([p for p in points if p != point]), Fraction(0)] for point in points]
-    weight = [[point**n / _at_others(point, points) for n in range(TAPS)] for point in points]
+    weight = [[point**n / _at_others(point, points) for n in range(taps)] for point in points]
     result = [[*(point**n for point in points), Fraction(n == tile - 1)] for n in range(tile)]
-    infinity = [Fraction(n == TAPS - 1) for n in range(TAPS)]
+    infinity = [Fraction(n == taps - 1) for n in range(taps)]
     return Transforms(_matrix([*data, whole]), _matrix([*weight, infinity]), _matrix(result))
 
 

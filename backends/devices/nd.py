@@ -141,8 +141,16 @@ class HostArray(NDArray):
     def __setitem__(self, index: Any, value: Any) -> None:
         self._data[index] = value.numpy() if isinstance(value, NDArray) else value
 
-    def __dlpack__(self, **options: Any) -> Any:  # numpy checks the options
-        return self._data.__dlpack__(**options)
+    def __dlpack__(self, **options: Any) -> Any:
+        data = self._data
+        if data.dtype.isbuiltin == 1:  # 2 for the types of ml_dtypes
+            return data.__dlpack__(**options)  # numpy checks the options
+        if options.get("copy"):
+            data = data.copy()
+        strides = tuple(stride // data.itemsize for stride in data.strides)
+        device, is_read_only = self.__dlpack_device__(), not data.flags.writeable
+        tensor = ForeignTensor(data.ctypes.data, data.shape, strides, data.dtype, device, is_read_only, data)
+        return to_dlpack(tensor, (options.get("max_version") or (0, 0)) >= (1, 0))
 
 
 class DeviceArray(NDArray):

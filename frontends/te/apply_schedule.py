@@ -428,11 +428,13 @@ class _Application:
             if axis not in parent.leaf_iter_vars:
                 raise TeError(f"{what}, which was fused with loops in it since")
             loop = self.loops[parent][axis]
-        block = self._block_to_attach(stage, loop, what)
         keeps_all = bool(stage.relations or self.named[stage])
+        blocks = self._blocks_to_attach(stage, loop, what, keeps_all)
         with _stage_in_errors(stage, attachment.where):
-            self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
-            self._set_default_scope(stage, block, loop)
+            for block in blocks:
+                self.sch.compute_at(block, loop, preserve_unit_loops=keeps_all)
+                self._set_default_scope(stage, block, loop)
+        block = blocks[-1]
         around = self.sch.get_loops(block)
         own = around[[self._op(other) for other in around].index(self._op(loop)) + 1 :]
         if keeps_all:
@@ -479,21 +481,22 @@ class _Application:
             if isinstance(buffer.owner, AllocBufferOp):
                 self._apply_step(stage, BlockStep("set_scope", (n, scope), ""))
 
-    def _block_to_attach(self, stage: Stage, loop: LoopRV, what: str) -> BlockRV:
-        """The block of a stage whose tensor is read in a loop; from now on it is the block of the stage. The blocks of
-        its other tensors stay.
+    def _blocks_to_attach(self, stage: Stage, loop: LoopRV, what: str, is_single: bool) -> list[BlockRV]:
+        """The blocks of a stage whose tensors are read in a loop; from now on they are the blocks of the stage. The
+        blocks of its other tensors stay. is_single: whether the loops of the stage have names, so that it needs to be
+        one block.
         """
         blocks = self.blocks[stage]
         if len(blocks) > 1:
             readers = [op for op in self._op(loop).walk() if isinstance(op, BlockOp)]
             read = {buffer for reader in readers for buffer in reads_of(reader)}
             needed = [block for block in blocks if set(writes_of(self._block(block))) & read]
-            if len(needed) != 1:
+            if not needed or (is_single and len(needed) != 1):
                 raise UnsupportedError(
                     f"{what}, which reads {len(needed)} tensors of the stage in as many blocks, expected one"
                 )
             self.blocks[stage] = needed
-        return self.blocks[stage][0]
+        return self.blocks[stage]
 
     def _relate(
         self, loops: dict[IterVar, LoopRV], leaves: Sequence[IterVar], relation: Split | Fuse | Reorder

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .absent import report_absent
@@ -16,14 +16,23 @@ class Object:
 
 String = str
 """The type of texts: texts of Python."""
-ShapeTuple = tuple
-"""The type of shapes: tuples of Python."""
+
+
+class ShapeTuple(tuple[int, ...], Object):
+    """A shape. It is equal to a list of its sizes."""
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(tuple(other)) if isinstance(other, list) else super().__eq__(other)  # pyright: ignore
+
+    __hash__ = tuple.__hash__
 
 
 class ADT(list[Any], Object):
-    """A tuple of results, as functions of graphs return it. tag: 0, that of tuples."""
+    """Fields, as functions of graphs return them. tag: the number of the constructor, 0 for tuples."""
 
-    tag = 0
+    def __init__(self, tag: int, fields: Iterable[Any] = ()):
+        super().__init__(fields)
+        self.tag = tag
 
 
 def leaves_of(values: Iterable[Any]) -> Iterator[Any]:
@@ -35,9 +44,9 @@ def leaves_of(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def tuple_object(fields: Sequence[Any] | None = None) -> ADT:
+def tuple_object(fields: Iterable[Any] | None = None) -> ADT:
     """A tuple of arrays and tuples."""
-    return ADT(fields or ())
+    return ADT(0, fields or ())
 
 
-__all__ = ["ADT", "Object", "String", "tuple_object"]
+__all__ = ["ADT", "Object", "ShapeTuple", "String", "tuple_object"]

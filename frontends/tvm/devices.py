@@ -20,7 +20,7 @@ _FOREIGN = {
 """DLPack's device type of each kind of TVM's devices without a driver here."""
 EMULATED = ("opencl", "vulkan", "metal", "rocm", "webgpu")
 """The kinds of GPUs, other than CUDA's, that the emulated GPU stands for."""
-_SHORT = {"cl": "opencl", "mtl": "metal", "sdaccel": "opencl"}
+_SHORT = {"cl": "opencl", "mtl": "metal", "sdaccel": "opencl", "nvptx": "cuda"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +86,7 @@ def device(name: str, index: int = 0) -> Device:
         return _foreign(kind, index)
     if devices.device(kind).kind == "cpu":
         return cpu(index)
-    found = devices.device(str(name), index)
+    found = devices.device(kind, index)
     return cuda(index) if found.kind == "cuda" else found
 
 

@@ -21,7 +21,9 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm._ffi": {"base": "tvm._ffi", "registry": "tvm.registry", "runtime_ctypes": "tvm.runtime_ctypes"},
     "tvm.arith": {"analyzer": "tvm.arith"},
     "tvm.autotvm": {"util": "tvm.autotvm.utils"},
-    "tvm.autotvm.measure": dict.fromkeys(("local_executor", "measure", "measure_methods"), "tvm.autotvm.measure"),
+    "tvm.autotvm.measure": dict.fromkeys(
+        ("executor", "local_executor", "measure", "measure_methods"), "tvm.autotvm.measure"
+    ),
     "tvm.autotvm.tuner": {"sa_model_optimizer": "tvm.autotvm.tuner.xgboost_tuner"},
     "tvm.contrib.debugger": {"debug_runtime": "tvm.contrib.debugger.debug_executor"},
     "tvm.driver.tvmc": {"common": "tvm.driver.tvmc.transform"},
@@ -106,6 +108,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
         "pipeline": "tvm.tir.pipelines",
     },
+    "tvm.tir.analysis": dict.fromkeys(("_ffi_api", "analysis"), "tvm.tir.analysis"),
     "tvm.topi": {
         **dict.fromkeys(("arm_cpu", "bifrost", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"),
         **dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
@@ -144,6 +147,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
         ),
         "util": "tvm.topi.utils",
         "utils": "tvm.topi.utils",
+        "winograd_util": "tvm.topi.winograd_util",
     },
 }
 """The module that has the names, by module and submodule of TVM. Submodules with the names of functions,

@@ -29,7 +29,7 @@ from ..nodes.functor import post_order_visit
 from ..nodes.reading import NodeReader
 from .bounds import Ends, interval_bounds
 from .int_set import IntervalSet, IntSet, interval_of
-from .modular import modular_set
+from .modular import Congruences, intersection, modular_set
 from .widening import Widening
 
 
@@ -184,7 +184,9 @@ class Analyzer:
         program = _Program(wide, widened)
         analyzer = IndexAnalyzer()
         with analyzer.inside(program.store):
-            return ModularSet(*modular_set(analyzer, analyzer.lin(program.stored)))
+            found = modular_set(analyzer, analyzer.lin(program.stored))
+        congruences = Congruences(self.conditions, lambda each: self.const_int_bound(each).min_value >= 0)
+        return ModularSet(*intersection(found, congruences.of(value)))
 
     def int_set(self, expr: Any, dom_map: Mapping[Var, IntSet] | None = None) -> IntervalSet:
         """The interval that an expression takes where variables take all numbers of their sets."""

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from ..absent import report_absent
-from .measure_record import save_records
+from .measure_record import RecordedTask, save_records, task_fields
 
 SaveRecords = save_records
 
 __getattr__ = report_absent("tvm.auto_scheduler._ffi_api")
 
-__all__ = ["SaveRecords"]
+
+def SerializeSearchTask(task: Any) -> str:
+    """A task as JSON, as it is part of records."""
+    return json.dumps(task_fields(task))
+
+
+def DeserializeSearchTask(text: str) -> RecordedTask:
+    """The task of `SerializeSearchTask`, here or in TVM."""
+    return RecordedTask.of_fields(json.loads(text))
+
+
+__all__ = ["DeserializeSearchTask", "SaveRecords", "SerializeSearchTask"]

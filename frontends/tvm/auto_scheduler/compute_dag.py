@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 from ....core.errors import OptionError
-from ....expressions.expr import IntImm
-from ....expressions.tensor import ComputeOp, PlaceholderOp, Reduce, Tensor, topological_order
+from ....expressions.expr import BinaryOp, IfThenElse, IntImm, PrimExpr, Select
+from ....expressions.tensor import (
+    ComputeOp,
+    Operation,
+    PlaceholderOp,
+    ProducerLoad,
+    Reduce,
+    Tensor,
+    topological_order,
+)
 from ....module import Module
 from ...te import create_prim_func
 from ...te.schedule import Schedule as TeSchedule
 from ..absent import report_absent
-from ..autotvm.task.flops import FlopError, compute_flop
 from ..driver.build_module import scheduled_module
 from ..ir.module import IRModule, PrimFunc
 from ..meta_schedule.database import MAIN, Workload, normalized
@@ -48,7 +56,7 @@ class ComputeDAG:
 
     def __init__(self, compute_or_sche: Any):
         """compute_or_sche: tensors, the key of a workload, a schedule of tensors, or a kernel. OptionError for another
-        value."""
+        value, and for a tensor with two axes of one name."""
         if isinstance(compute_or_sche, str):
             compute_or_sche = workload_key_to_tensors(compute_or_sche)
         if isinstance(compute_or_sche, TeSchedule):
@@ -60,17 +68,17 @@ class ComputeDAG:
         if not isinstance(compute_or_sche, Sequence) or not all(isinstance(each, Tensor) for each in compute_or_sche):  # pyright: ignore[reportUnknownVariableType]
             raise OptionError(f"ComputeDAG of {compute_or_sche!r}, expected tensors, a key, a schedule or a kernel")
         self.tensors = list(compute_or_sche)
+        for op in stage_order(self.tensors):
+            _check_axes(op)
         self.func = PrimFunc(create_prim_func(self.tensors).op)
 
     @property
     def flop_ct(self) -> float:
-        """The operations on floats, 0 if there are none to count."""
+        """The operations on numbers of the type of the result, once for each tensor; the attribute "FLOP" of a tensor
+        states its number."""
         if not self.tensors:
             return estimate_tir_flops(self.func)
-        try:
-            return float(compute_flop(TeSchedule([each.op for each in _results(self.tensors)])))
-        except FlopError:
-            return 0.0
+        return sum(map(_operations, stage_order(self.tensors)), 0.0)
 
     @property
     def init_state(self) -> State:
@@ -131,8 +139,42 @@ class ComputeDAG:
     __repr__ = __str__
 
 
-def _results(tensors: Sequence[Tensor]) -> list[Tensor]:
-    return [each for each in tensors if not isinstance(each.op, PlaceholderOp)]
+def _check_axes(op: Operation) -> None:
+    """OptionError for an operation with two axes of one name: steps on its loops would be ambiguous."""
+    names = [axis.var.name for axis in (*op.axis, *op.reduce_axis)] if isinstance(op, ComputeOp) else []
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise OptionError(f"ComputeDAG: tensor {op.name} has several axes {', '.join(repeated)}, expected other names")
+
+
+def _operations(op: Operation) -> float:
+    """The operations on numbers that compute a tensor, 0 with extents that are no constants."""
+    if not isinstance(op, ComputeOp):
+        return 0.0
+    if "FLOP" in op.attrs:
+        return float(op.attrs["FLOP"])
+    extents = [None if axis.dom is None else axis.dom.extent for axis in (*op.axis, *op.reduce_axis)]
+    if not all(isinstance(each, IntImm) for each in extents):
+        return 0.0
+    kind = op.body[0].data_type.kind
+    each = sum(_operations_of(part, kind) for expr in op.body for part in _elements(expr))
+    return float(prod(each.value for each in extents if isinstance(each, IntImm)) * each)
+
+
+def _elements(expr: PrimExpr) -> list[PrimExpr]:
+    """The expressions that are computed in each iteration: of a reduction, its source and its combiner."""
+    return [*expr.source, *expr.combiner.result] if isinstance(expr, Reduce) else [expr]
+
+
+def _operations_of(expr: PrimExpr, kind: str) -> int:
+    """The operators on numbers of a kind. Of two alternatives, the longer one counts."""
+    if isinstance(expr, Select | IfThenElse):
+        condition, *values = expr.children
+        return _operations_of(condition, kind) + max(_operations_of(value, kind) for value in values)
+    if isinstance(expr, ProducerLoad):
+        return 0
+    own = isinstance(expr, BinaryOp) and any(child.data_type.kind == kind for child in expr.children)
+    return own + sum(_operations_of(child, kind) for child in expr.children)
 
 
 def _parameters(schedule: TeSchedule) -> list[Tensor]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+from collections.abc import Sequence
 from typing import Any
 
 from ..absent import report_absent
@@ -15,6 +17,10 @@ class RandomModel:
 
     def update(self, inputs: Any, results: Any) -> None:
         """Nothing."""
+
+    def predict(self, task: Any, states: Sequence[Any]) -> list[float]:
+        """A random score from 0 to 1 for each state."""
+        return [random.random() for _ in states]
 
 
 class XGBModel(RandomModel):

@@ -270,7 +270,7 @@ class State:
         for other in self.stages:
             if other.place is not None and other.place[0] is target and other.place[1] is last:
                 other.place = (target, new[-1])
-        target.iters[loops[0] : loops[-1] + 1] = new
+        target.iters = [*target.iters[: loops[0]], *new, *target.iters[loops[-1] + 1 :]]
 
     def _split(self, stage: int, loop: int, extent: int, lengths: Sequence[int | None], inner: int = 1) -> Any:
         whole = self.stages[stage].iters[loop]

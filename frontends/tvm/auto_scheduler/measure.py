@@ -41,14 +41,19 @@ class MeasureResult:
     all_cost: float
     timestamp: float
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "costs", tuple(self.costs))
+
 
 def recover_measure_input(inp: MeasureInput, rebuild_state: bool = False) -> MeasureInput:
-    """A schedule that was read from a record, of a task with the tensors of its workload. rebuild_state: ignored, a
-    schedule has its steps. OptionError if the workload's function is not registered."""
+    """A schedule that was read from a record, of a task with the tensors of its workload. rebuild_state: whether the
+    state has stages, which `ComputeDAG.infer_bound_from_state` adds, too. OptionError if the workload's function is not
+    registered."""
     # lazy: tasks measure
     from .search_task import SearchTask
 
-    return MeasureInput(SearchTask(workload_key=inp.task.workload_key, target=inp.task.target), inp.state)
+    task = SearchTask(workload_key=inp.task.workload_key, target=inp.task.target)
+    return MeasureInput(task, State(inp.state.transform_steps, task.compute_dag) if rebuild_state else inp.state)
 
 
 class MeasureCallback:
@@ -75,6 +80,10 @@ class LocalBuilder:
         if self.build_func != "default":
             raise UnsupportedError(f"LocalBuilder: build_func {self.build_func!r}, expected 'default'")
 
+    def build(self, measure_inputs: Sequence[MeasureInput], verbose: int = 1) -> list[BuildResult]:
+        """Builds schedules for `LocalRunner.run`, as of `local_builder_build`."""
+        return local_builder_build(measure_inputs, self.timeout, self.n_parallel, self.build_func, verbose)
+
 
 @dataclass(frozen=True)
 class LocalRunner:
@@ -95,6 +104,12 @@ class LocalRunner:
         number, least = (1, 0) if self.enable_cpu_cache_flush else (self.number, self.min_repeat_ms)
         config = EvaluatorConfig(number, self.repeat, least, self.enable_cpu_cache_flush)
         return meta_schedule.runner.LocalRunner(self.timeout, config, self.cooldown_interval)
+
+    def run(
+        self, measure_inputs: Sequence[MeasureInput], build_results: Sequence[BuildResult], verbose: int = 1
+    ) -> list[MeasureResult]:
+        """Measures the results of `LocalBuilder.build`, as of `local_run`."""
+        return [_run(inp, built, self.measurer) for inp, built in zip(measure_inputs, build_results, strict=True)]
 
 
 class LocalRPCMeasureContext:
@@ -230,10 +245,8 @@ def local_run(
 
     The numbers are those of `LocalRunner`. timeout, verbose: ignored, a kernel runs to its end.
     """
-    measurer = LocalRunner(
-        timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device
-    ).measurer
-    return [_run(inp, built, measurer) for inp, built in zip(inputs, build_results, strict=True)]
+    runner = LocalRunner(timeout, number, repeat, min_repeat_ms, cooldown_interval, enable_cpu_cache_flush, device)
+    return runner.run(inputs, build_results)
 
 
 def _run(inp: MeasureInput, built: BuildResult, measurer: Any) -> MeasureResult:

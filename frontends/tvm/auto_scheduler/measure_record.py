@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -21,19 +22,37 @@ _VERSION = "v0.6"
 """The version of the format, of TVM since v0.8."""
 
 
+@dataclass(frozen=True)
 class RecordedTask:
-    """The task of a record: the key of a workload, and a target."""
+    """The task of a record: the key of a workload, and a target. layout_rewrite_option, task_input_names: as of
+    `SearchTask`."""
 
-    def __init__(self, workload_key: str, target: Target):
-        self.workload_key, self.target = workload_key, target
+    workload_key: str
+    target: Target
+    layout_rewrite_option: int = 0
+    task_input_names: Sequence[str] = ()
+
+    @staticmethod
+    def of_fields(fields: Sequence[Any]) -> RecordedTask:
+        """The task of `task_fields`. ValueError, TypeError for other fields."""
+        defaults: list[Any] = [None, "", 0, []]
+        key, target, _, host, layout, names, *_ = [*fields, *defaults[len(fields) - 2 :]]
+        return RecordedTask(str(key), Target(target, host or None), int(layout), list(names))
+
+
+def task_fields(task: Any) -> list[Any]:
+    """A task as lists for JSON: the key, the target, numbers of the machine, which are 0, the host, the layout and the
+    names of inputs."""
+    host = "" if task.target.host is None else str(task.target.host)
+    names = list(getattr(task, "task_input_names", ()))
+    return [task.workload_key, str(task.target), [0] * 8, host, getattr(task, "layout_rewrite_option", 0), names]
 
 
 def dump_record_to_string(inp: MeasureInput, res: MeasureResult) -> str:
     """A record as a line of JSON, which TVM reads, too."""
-    task = [inp.task.workload_key, str(inp.task.target), [0] * 8, "", 0, []]
     costs = list(res.costs) if res.error_no == 0 else [1e10]
     fields = {
-        "i": [task, [[], list(inp.state.transform_steps)]],
+        "i": [task_fields(inp.task), [[], list(inp.state.transform_steps)]],
         "r": [costs, int(res.error_no), res.all_cost, res.timestamp],
         "v": _VERSION,
     }
@@ -44,12 +63,13 @@ def load_record_from_string(record: str) -> tuple[MeasureInput, MeasureResult]:
     """The record of a line, here or in TVM. LoadError for another line."""
     try:
         fields = json.loads(record)
-        (key, target, *_), (_, steps, *_) = fields["i"]
+        task, (_, steps, *_) = fields["i"]
         costs, error_no, all_cost, timestamp = fields["r"]
         result = MeasureResult(tuple(map(float, costs)), int(error_no), "", all_cost, int(timestamp))
+        recorded = RecordedTask.of_fields(task)
     except (ValueError, KeyError, TypeError) as error:
         raise LoadError(f"{record[:60]!r}, expected a record of auto_scheduler: {error}") from None
-    return MeasureInput(RecordedTask(str(key), Target(target)), State(steps)), result
+    return MeasureInput(recorded, State(steps)), result
 
 
 class RecordToFile(MeasureCallback):

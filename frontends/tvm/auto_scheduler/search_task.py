@@ -66,6 +66,30 @@ class TuningOptions:
             object.__setattr__(self, "measure_callbacks", [])
 
 
+TASK_INPUT_BUFFER_TABLE: dict[str, dict[str, Any]] = {}
+"""The arrays of inputs by name, by the key of a workload."""
+
+
+def register_task_input_buffer(
+    workload_key: str, input_name: str, input_data: Any, overwrite: bool = False, save_to_file: bool = False
+) -> Any:
+    """Registers the array of an input, and returns the registered one: the first of a name, unless `overwrite`.
+    save_to_file: ignored, no files are written."""
+    arrays = TASK_INPUT_BUFFER_TABLE.setdefault(workload_key, {})
+    if overwrite or input_name not in arrays:
+        arrays[input_name] = input_data
+    return arrays[input_name]
+
+
+def get_task_input_buffer(workload_key: str, input_name: str) -> Any:
+    """The registered array of an input. OptionError without one."""
+    arrays = TASK_INPUT_BUFFER_TABLE.get(workload_key, {})
+    if input_name not in arrays:
+        known = ", ".join(arrays) or "none"
+        raise OptionError(f"workload {workload_key}: no array of input {input_name!r}, there is {known}")
+    return arrays[input_name]
+
+
 class SearchTask:
     """A workload for a target.
 
@@ -89,8 +113,9 @@ class SearchTask:
         desc: str = "",
     ):
         """func: a function of `register_workload`, or its name, with its arguments; else the key of a workload.
-        task_inputs: arrays by the names of tensors.  Ignored are hardware_params, the layout and the files of
-        inputs. OptionError without a function and a key, and for an unknown key."""
+        task_inputs: arrays by the names of tensors, or the names of arrays of `register_task_input_buffer`.
+        task_inputs_overwrite: whether they replace registered arrays.  Ignored are hardware_params, the layout and the
+        files of inputs. OptionError without a function and a key, for an unknown key, and for an unknown array."""
         if func is not None:
             workload_key = make_workload_key(func, args or ())
         if workload_key is None:
@@ -101,8 +126,11 @@ class SearchTask:
         self.target_host = self.target.host
         self.hardware_params = hardware_params or HardwareParams()
         self.layout_rewrite_option = layout_rewrite_option or LayoutRewriteOption.NO_REWRITE
-        self.input_arrays: dict[str, Any] = dict(task_inputs) if isinstance(task_inputs, Mapping) else {}
+        if isinstance(task_inputs, Mapping):
+            for name, data in task_inputs.items():
+                register_task_input_buffer(workload_key, name, data, task_inputs_overwrite)
         self.task_input_names = list(task_inputs or ())
+        self.input_arrays = {name: get_task_input_buffer(workload_key, name) for name in self.task_input_names}
         self.desc = desc
 
     def tune(
@@ -169,4 +197,7 @@ def auto_schedule(
     return task.compute_dag.apply_steps_from_state(task.compute_dag.init_state)
 
 
-__all__ = ["HardwareParams", "SearchTask", "TuningOptions", "auto_schedule", "create_task"]
+__all__ = [
+    "TASK_INPUT_BUFFER_TABLE", "HardwareParams", "SearchTask", "TuningOptions", "auto_schedule", "create_task",
+    "get_task_input_buffer", "register_task_input_buffer",
+]  # fmt: skip

@@ -36,11 +36,12 @@ def register_workload(
     return add if f is None else add(f)
 
 
-def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], override: bool = True) -> None:
-    """Registers the tensors of a key. OptionError for a key that has tensors, unless `override`."""
+def register_workload_tensors(workload_key: str, tensors: Sequence[Tensor], override: bool = True) -> str:
+    """Registers the tensors of a key, and returns it. OptionError for a key that has tensors, unless `override`."""
     if workload_key in WORKLOAD_FUNC_REGISTRY and not override:
         raise OptionError(f"workload {workload_key!r} is registered already")
     WORKLOAD_FUNC_REGISTRY[workload_key] = list(tensors)
+    return workload_key
 
 
 def make_workload_key(func: str | Callable[..., Any], args: Sequence[Any]) -> str:
@@ -64,4 +65,22 @@ def workload_key_to_tensors(workload_key: str) -> list[Tensor]:
     return list(function(*deserialize_args(tuples_of_lists(args))))
 
 
-__all__ = ["make_workload_key", "register_workload", "register_workload_tensors", "workload_key_to_tensors"]
+def serialize_workload_registry_entry(workload_key: str) -> tuple[str, Callable[..., Any] | list[Tensor]]:
+    """The entry of a key or of the name of a function, which can be pickled for another process. OptionError without an
+    entry."""
+    name = workload_key if workload_key in WORKLOAD_FUNC_REGISTRY else json.loads(workload_key)[0]
+    if name not in WORKLOAD_FUNC_REGISTRY:
+        raise OptionError(f"workload {workload_key}: no function {name!r} is registered")
+    return name, WORKLOAD_FUNC_REGISTRY[name]
+
+
+def deserialize_workload_registry_entry(data: tuple[str, Callable[..., Any] | list[Tensor]]) -> None:
+    """Registers an entry of `serialize_workload_registry_entry`, unless its name has one."""
+    name, value = data
+    WORKLOAD_FUNC_REGISTRY.setdefault(name, value)
+
+
+__all__ = [
+    "WORKLOAD_FUNC_REGISTRY", "deserialize_workload_registry_entry", "make_workload_key", "register_workload",
+    "register_workload_tensors", "serialize_workload_registry_entry", "workload_key_to_tensors",
+]  # fmt: skip

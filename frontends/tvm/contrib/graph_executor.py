@@ -83,8 +83,11 @@ class GraphModule:
         return np.asarray(value, numpy_dtype(executable.input(key).dtype))
 
     def load_params(self, params_bytes: bytes | bytearray) -> None:
-        """Sets the inputs and constants of the bytes of `save_param_dict`. ArgumentError for an unknown name."""
-        self._executor.set_input(**load_param_dict(params_bytes))
+        """Sets the inputs and constants of the bytes of `save_param_dict`; arrays of other names have no effect."""
+        executable = self._executor.executable
+        known = {*executable.constants, *(spec.name for spec in executable.inputs)}
+        arrays = load_param_dict(params_bytes)
+        self._executor.set_input(**{name: array for name, array in arrays.items() if name in known})
 
     def run(self, **input_dict: Any) -> None:
         """Runs the graph, after setting the given inputs."""

@@ -97,6 +97,12 @@ class OpenCLKernels(DeviceModule):
         save_source(self, file_name, fmt, ("cl",))
 
 
+_FLUSHES = ("cache_flush_cpu_non_first_arg", "l2_cache_flush_cuda")
+"""The functions of TVM that remove data from caches."""
+_CACHE = 64 << 20
+"""The bytes that replace the contents of a last-level cache."""
+
+
 class OperatorModule:
     """Compiled functions. A call runs the entry function: `main`, or the only function.
 
@@ -167,10 +173,15 @@ class OperatorModule:
         repeats_to_cooldown: int = 1,
         cache_flush_bytes: int = 0,
         ctx: Device | None = None,
+        f_preproc: str = "",
     ) -> Callable[..., BenchmarkResult]:
         """A function that measures `func_name` on given arguments. dev, ctx: ignored; the arguments determine the
-        device.
+        device.  f_preproc: `cache_flush_cpu_non_first_arg` or `l2_cache_flush_cuda` for other data in the caches before
+        each repetition, OptionError for another function.
         """
+        if f_preproc not in ("", *_FLUSHES):
+            raise OptionError(f"time_evaluator: f_preproc {f_preproc!r}, expected {' or '.join(_FLUSHES)}")
+        cache_flush_bytes = cache_flush_bytes or (_CACHE if f_preproc else 0)
         is_own = func_name in self._program.functions or func_name in self._symbols
         is_entry = not is_own and self._entry is not None and func_name == self.entry_name
         function = self.entry_func if is_entry else self.get_function(func_name)

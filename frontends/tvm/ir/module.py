@@ -41,6 +41,7 @@ from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
 from .attributes import Attributes, ModuleAttributes, write_attribute
 from .diagnostics import show_errors
+from .specialization import Specialization
 from .vdevice import VDevice
 
 
@@ -182,6 +183,27 @@ class PrimFunc(FunctionModule):
     def with_attrs(self, attrs: Mapping[str, object]) -> PrimFunc:
         """A copy of the function with all attributes of a dictionary set."""
         return self.with_attr(attrs)
+
+    def specialize(self, param_map: Mapping[Any, Any]) -> PrimFunc:
+        """The function with values in place of parameters: `f.specialize({n: 128, a: tvm.tir.decl_buffer((128, 64))})`.
+
+        param_map: the value of a number, which is no parameter of the result; the buffer of a parameter, whose sizes,
+        strides and offset replace those that are variables. Without values it is the function itself. OptionError for
+        values that do not fit, UnsupportedError for addresses, and for functions without a text.
+        """
+        if not param_map:
+            return self
+        # lazy: text is parsed by functions that make functions
+        from ..script import from_source
+
+        specialization = Specialization(f"from tvm.script import tir as T\n{self.script()}", self.params)
+        for param, value in param_map.items():
+            specialization.bind(param, value)
+        return PrimFunc(from_source(specialization.text()).op, self.constants)
+
+    def same_as(self, other: object) -> bool:
+        """Whether this is the same object as another."""
+        return self is other
 
     def _with_attrs(self, attrs: Mapping[str, Attribute]) -> PrimFunc:
         copy = self._func.clone()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....core.dtypes import mlir_type
+from ....dialects.text.names import source_name
 from ....dialects.tir import (
+    BufferOp,
     DeclBufferOp,
     EvaluateOp,
     ForOp,
@@ -69,7 +72,24 @@ def write_statements(
     writer = _StatementWriter(values, known, memory)
     writer.declare_views(builder, body, list(known))
     writer.write(builder, body)
+    _check_values(func)
     treeify(func)
+
+
+def _check_values(func: FuncOp) -> None:
+    """TeError for an op that uses a value of another function."""
+    for op in func.body.walk():
+        for operand in op.operands:
+            if not func.is_ancestor(operand.owner):
+                raise TeError(f"{_description(operand)} is neither a parameter nor allocated around its use")
+
+
+def _description(value: SSAValue) -> str:
+    """A buffer, an address or a number by its name."""
+    if isinstance(value.type, MemRefType):
+        name = value.owner.buffer_name.data if isinstance(value.owner, BufferOp) else source_name(value)
+        return f"buffer {name or value.name_hint}"
+    return f"{'address' if isinstance(value.type, HandleType) else 'variable'} {source_name(value) or value.name_hint}"
 
 
 class _ExpressionWriter(ExpressionEmitter):

@@ -12,7 +12,7 @@ from ...relay import Constant, Expr, Function, GlobalVar, TupleType, Var, const
 from ...relay.analysis import free_vars
 from ...relay.functor import bind
 from ...relay.types import Type
-from ..containers import ADT, leaves_of
+from ..containers import leaves_of, tuple_object
 from ..contrib.graph_executor import GraphModule
 from ..ir.module import IRModule
 from ..nd import Device, array
@@ -100,7 +100,7 @@ class Executor:
                 raise ArgumentError(f"{len(args)} arguments, expected {len(names)}: {', '.join(names)}")
             module.run(**dict(zip(names, args, strict=False)), **kwargs)
             outputs = [executor.get_output(n) for n in range(executor.num_outputs)]
-            results = ADT(array(output, executor.device) for output in outputs)
+            results = tuple_object(array(output, executor.device) for output in outputs)
             if isinstance(type, TupleType):
                 return _nested(type, iter(results))
             return results[0] if len(results) == 1 else results
@@ -111,7 +111,7 @@ class Executor:
 def _nested(type: Type, results: Iterator[Any]) -> Any:
     """Arrays in the structure of a type."""
     if isinstance(type, TupleType):
-        return ADT(_nested(field, results) for field in type.fields)
+        return tuple_object(_nested(field, results) for field in type.fields)
     return next(results)
 
 

@@ -51,7 +51,7 @@ from ...relay.functor import post_order
 from ...relay.graph import module_of
 from ...relay.host import HostOperator
 from ...relay.types import TensorType, TupleType, is_unknown
-from ..containers import ADT
+from ..containers import ADT, tuple_object
 from ..nd import Device, NDArray, array
 from ..target.target import target_of
 from . import host_functions as host_functions
@@ -64,8 +64,7 @@ class ConstructorValue(ADT):
     """A value of a data type of users. tag: that of its constructor.  fields: its fields."""
 
     def __init__(self, tag: int, fields: Sequence[Any], constructor: Constructor | None = None):
-        super().__init__(fields)
-        self.tag = tag
+        super().__init__(tag, fields)
         self.constructor = constructor
 
     @property
@@ -167,7 +166,7 @@ class Interpreter:
                 return self._global(value.name_hint)
             case tuple() | list():
                 types = type.fields if isinstance(type, TupleType) else [None] * len(value)  # pyright: ignore[reportUnknownArgumentType]
-                return ADT(self._argument(name, each, part) for each, part in zip(types, value, strict=True))
+                return tuple_object(self._argument(name, each, part) for each, part in zip(types, value, strict=True))
             case bool() | int() | float():
                 default = {bool: "bool", int: "int32", float: "float32"}[value.__class__]
                 dtype = type.dtype if isinstance(type, TensorType) else default
@@ -290,7 +289,7 @@ class Interpreter:
     def _on_host(self, op: HostOperator, attributes: Mapping[str, Any], values: Sequence[Any]) -> Any:
         """The result of an operator of the host."""
         result = get_global_func(op.function)(json.dumps(op.all_attributes(attributes)), *values)
-        return ADT(result) if isinstance(result, tuple) else result
+        return tuple_object(result) if isinstance(result, tuple) else result
 
     def _operator(self, expr: Call, values: Sequence[Any]) -> Any:
         """The result of an operator. values: those of the operands, None for a number, whose type others determine."""
@@ -326,7 +325,7 @@ class Interpreter:
         executor.run()
         results = [array(executor.get_output(n), executor.device) for n in range(executor.num_outputs)]
         is_tuple = isinstance(body, Tuple) or isinstance(body.known_type, TupleType)
-        return ADT(results) if is_tuple else results[0]
+        return tuple_object(results) if is_tuple else results[0]
 
     def _let(self, expr: Let, scope: Scope) -> Steps:
         inner = scope.for_binding([expr.var])
@@ -351,12 +350,12 @@ class Interpreter:
         fields: list[Any] = []
         for each in expr.fields:
             fields.append((yield each, scope))
-        return ADT(fields)
+        return tuple_object(fields)
 
     def _item(self, expr: TupleGetItem, scope: Scope) -> Steps:
         whole = yield expr.tuple_value, scope
         if not isinstance(whole, ADT):
-            whole = ADT([whole])
+            whole = tuple_object([whole])
         if not 0 <= expr.index < len(whole):
             raise OptionError(f"{expr!r}: value {expr.index} of {len(whole)}")
         return whole[expr.index]
@@ -370,7 +369,7 @@ class Interpreter:
         if isinstance(expr, RefRead):
             return reference.value
         reference.value = yield expr.value, scope
-        return ADT()
+        return tuple_object()
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from ...relay.inference import infer_types
 from ...relay.parameters import bind_parameters
 from ...relay.text import print_module
 from ...relay.types import TensorType, TupleType, Type
-from ..containers import ADT, leaves_of
+from ..containers import leaves_of, tuple_object
 from ..contrib.graph_executor import GraphModule
 from ..exporting import overwrite
 from ..ir.module import IRModule
@@ -150,12 +150,16 @@ class CompiledLibrary(ProgramLibrary):
 
 
 def _as_adt(value: Any) -> Any:
-    return ADT(map(_as_adt, value)) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType]
+    return tuple_object(map(_as_adt, value)) if isinstance(value, tuple) else value  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _structured(type: Type, fields: Iterator[Any]) -> Any:
     """Arrays in the structure of a type."""
-    return ADT([_structured(each, fields) for each in type.fields]) if isinstance(type, TupleType) else next(fields)
+    return (
+        tuple_object([_structured(each, fields) for each in type.fields])
+        if isinstance(type, TupleType)
+        else next(fields)
+    )
 
 
 # Libraries of modules

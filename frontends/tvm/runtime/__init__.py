@@ -18,7 +18,7 @@ from ....expressions.expr import const
 from .. import nd as ndarray
 from .. import relax
 from ..absent import report_absent
-from ..containers import ADT, Object
+from ..containers import ADT, Object, ShapeTuple
 from ..driver.build_module import KernelText, OperatorModule
 from ..driver.build_module import OperatorModule as Module
 from ..nd import (
@@ -96,8 +96,6 @@ def device_sync(dev: Device) -> None:
 String = str
 TypeCode = DataTypeCode
 """The name of v0.6 to v0.8."""
-ShapeTuple = tuple
-"""The type of shapes: tuples of Python."""
 
 
 class PackedFunc(ABC):

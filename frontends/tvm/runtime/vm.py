@@ -10,7 +10,7 @@ from ....backends.graph import GraphExecutor
 from ....backends.relax import VMExecutable
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ..absent import report_absent
-from ..containers import ADT, leaves_of
+from ..containers import leaves_of, tuple_object
 from ..contrib.graph_executor import GraphModule
 from ..nd import Device, NDArray
 from ..relay.building import GraphExecutorFactoryModule
@@ -142,7 +142,7 @@ class VirtualMachine:
             return result
         self._module.run(**values)
         self._outputs = [self._module.get_output(index) for index in range(self._module.get_num_outputs())]
-        return self._outputs[0] if len(self._outputs) == 1 else ADT(self._outputs)
+        return self._outputs[0] if len(self._outputs) == 1 else tuple_object(self._outputs)
 
     def invoke_with_outputs(
         self, func_name: str, input_args: Mapping[str, Any], output_args: Sequence[NDArray]

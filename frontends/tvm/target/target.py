@@ -144,6 +144,8 @@ class Target:
     # Attributes
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # of copies, which ask before there are options
+            raise AttributeError(name)
         attrs = self.__dict__.get("attrs", {})
         if name in attrs:
             return attrs[name]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ....core.llvm_intrinsics import LLVM_INTRINSICS
 from ....expressions import functions
 from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
@@ -125,10 +128,15 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> PrimExpr:
     return Call("int32", "q_multiply_shift", args)
 
 
-def trace(args: Any, trace_action: str = "tvm.default_trace_action") -> PrimExpr:
-    """The last of `args`. TeError for more than one: Stepwell calls no function for each element."""
-    if len(args) != 1:
-        raise TeError("trace: no function is called for each element; print arrays after the call")
+_PRINTS = "tvm.default_trace_action"
+
+
+def trace(args: Any, trace_action: str = _PRINTS) -> PrimExpr:
+    """The only one of `args`, with a warning that it is not printed. TeError for more than one, and for another action:
+    its result would replace the value, and no function is called for each element."""
+    if len(args) != 1 or trace_action != _PRINTS:
+        raise TeError(f"trace by {trace_action}: no function is called for each element; print arrays after the call")
+    warnings.warn("tvm.tir.trace: values are not printed; print arrays after the call", stacklevel=2)
     return as_expr(args[0])
 
 
@@ -156,13 +164,58 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> An
         raise TeError(
             f"call_intrin: no intrinsic {func_name!r}; expected a function of tvm.tir or a registered intrinsic"
         )
-    result = function(*args)
+    result = function(dtype, *args) if name == "reinterpret" else function(*args)
     if as_expr(result).dtype != dtype:
         raise TeError(f"call_intrin {func_name}: the result is of type {as_expr(result).dtype}, expected {dtype}")
     return result
 
 
 call_pure_intrin = call_intrin
+
+_LLVM_FUNCTIONS = {
+    "llvm.ceil": functions.ceil, "llvm.copysign": functions.copysign, "llvm.cos": functions.cos,
+    "llvm.ctlz": functions.clz, "llvm.ctpop": functions.popcount, "llvm.exp": functions.exp,
+    "llvm.exp2": functions.exp2, "llvm.fabs": functions.abs, "llvm.floor": functions.floor, "llvm.log": functions.log,
+    "llvm.log10": functions.log10, "llvm.log2": functions.log2, "llvm.nearbyint": functions.nearbyint,
+    "llvm.pow": functions.power, "llvm.rint": functions.nearbyint, "llvm.sin": functions.sin,
+    "llvm.sqrt": functions.sqrt, "llvm.trunc": functions.trunc,
+}  # fmt: skip
+"""The functions of intrinsics that every processor has."""
+_TWO_OPERANDS = ("llvm.copysign", "llvm.pow")
+
+
+def call_llvm_pure_intrin(dtype: str, name: str, *args: Any, span: None = None) -> PrimExpr:
+    """The call of an intrinsic of LLVM: `call_llvm_pure_intrin("int32", "llvm.ctpop", x)`, or one of
+    `core.llvm_intrinsics`.
+
+    name: with or without the type of the operands, `llvm.sqrt.f32`.  args: the operands; until v0.18 their number may
+    precede them. The zero flag of `llvm.ctlz` is ignored: 0 has as many leading zeros as bits.  TeError for another
+    intrinsic, number of operands, or data type of the result.
+    """
+    if name in LLVM_INTRINSICS:
+        count = len(LLVM_INTRINSICS[name].operands)
+        operands = _llvm_operands(name, args, count)
+        return Call(dtype, name, operands)
+    base = re.sub(r"\.(v\d+)?[if]\d+$", "", name)
+    if base not in _LLVM_FUNCTIONS:
+        known = ", ".join((*_LLVM_FUNCTIONS, *LLVM_INTRINSICS))
+        raise TeError(f"call_llvm_pure_intrin: no intrinsic {name!r}, expected one of {known}")
+    operands = _llvm_operands(name, args, 2 if base in (*_TWO_OPERANDS, "llvm.ctlz") else 1)
+    result = _LLVM_FUNCTIONS[base](*(operands if base in _TWO_OPERANDS else operands[:1]))
+    if result.dtype != dtype:
+        raise TeError(f"call_llvm_pure_intrin {name}: the result is of type {result.dtype}, expected {dtype}")
+    return result
+
+
+def _llvm_operands(name: str, args: Sequence[Any], count: int) -> list[PrimExpr]:
+    """The operands of an intrinsic, without their number before them."""
+    operands = [as_expr(arg) for arg in (args[1:] if len(args) == count + 1 else args)]
+    if len(operands) != count:
+        raise TeError(f"call_llvm_pure_intrin {name}: {len(args)} operands, expected {count}")
+    return operands
+
+
+call_llvm_intrin = call_llvm_pure_intrin
 
 
 def vscale() -> PrimExpr:
@@ -194,6 +247,8 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "call_intrin",
+    "call_llvm_intrin",
+    "call_llvm_pure_intrin",
     "call_pure_extern",
     "call_pure_intrin",
     "ceil",

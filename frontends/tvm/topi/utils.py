@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ....expressions import functions
 from ....expressions.errors import TeError
-from ....expressions.expr import IntImm, PrimExpr, Var, as_expr
+from ....expressions.expr import IntImm, PrimExpr, Select, Var, as_expr, const
 from ....expressions.functions import floordiv, floormod
+from ....expressions.tensor import Tensor, compute
 from ..absent import report_absent
 
 __getattr__ = report_absent("tvm.topi.utils")
@@ -146,7 +149,21 @@ def unravel_index(idx: PrimExpr | Var, shape: Sequence[Any]) -> list[PrimExpr]:
     return indices
 
 
+def const_matrix(matrix: Any, name: str = "const_matrix") -> Tensor:
+    """A matrix of numpy as a tensor, whose elements are selected by their indices."""
+    dtype, (rows, columns) = str(matrix.dtype), matrix.shape
+
+    def element(i: PrimExpr, j: PrimExpr) -> PrimExpr:
+        value: PrimExpr = const(0, dtype)
+        for (row, column), number in np.ndenumerate(matrix):
+            is_here = functions.all(floormod(i, rows).equal(row), floormod(j, columns).equal(column))
+            value = Select(is_here, const(number.item(), dtype), value)
+        return value
+
+    return compute((rows, columns), element, name, attrs={"const_matrix": True, "schedule_rule": "None"})
+
+
 __all__ = [
-    "ceil_div", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape", "infer_pad",
-    "infer_stride", "prod", "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
+    "ceil_div", "const_matrix", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape",
+    "infer_pad", "infer_stride", "prod", "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
 ]  # fmt: skip

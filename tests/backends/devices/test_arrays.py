@@ -223,3 +223,24 @@ def test_any_slice_is_read_as_numpy_reads_it(data: st.DataObject) -> None:
     assert isinstance(whole, nd.DeviceArray)
     part = nd.DeviceArray(device, whole.layout[index], whole)
     np.testing.assert_array_equal(part.numpy(), values[index])
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e5m2"])
+def test_arrays_of_small_floats_are_exported_without_a_copy(dtype: str) -> None:
+    kind = np.dtype(getattr(ml_dtypes, dtype))
+    array = nd.array(np.array([[0, 1, 2], [3, 4, 6]], kind))
+    seen = nd.from_dlpack(array)
+    assert (seen.shape, seen.dtype) == ((2, 3), dtype)
+    array[1, 2] = 8
+    assert seen.numpy().astype("float32").tolist() == [[0, 1, 2], [3, 4, 8]]
+    copy = nd.host_array(array)
+    assert copy.dtype == kind
+    assert copy.tolist() == seen.numpy().tolist()
+
+
+def test_compiled_code_takes_arrays_of_bfloat16() -> None:
+    a = stepwell.te.placeholder((3,), "bfloat16")
+    c = stepwell.te.compute((3,), lambda i: a[i] + a[i])
+    x, y = nd.array(np.array([1, 2, 3], ml_dtypes.bfloat16)), nd.empty((3,), "bfloat16")
+    stepwell.build(stepwell.te.create_prim_func([a, c]))(x, y)
+    assert y.numpy().astype("float32").tolist() == [2, 4, 6]

@@ -928,6 +928,11 @@ def test_several_tensors_that_are_computed_at_once_are_inlined_and_kept_elsewher
     s[both[0]].set_scope("local")
     assert te.apply_schedule(s, [A, product]).mod.script().count('scope="local"') == 2
     s[both[0]].compute_at(s[product], product.op.axis[0])
+    sch = te.apply_schedule(s, [A, product])
+    assert sch.mod.script().count('scope="local"') == 2
+    a = numbers(8, 8)
+    np.testing.assert_allclose(run_schedule(sch, a, shape=(8, 8)), (a + 1) * (a - 1), rtol=1e-6)
+    s[both[0]].split(both[0].op.axis[1], 4)
     with pytest.raises(
         UnsupportedError, match=r"stage both is computed at axis i .*, which reads 2 tensors of the stage"
     ):

@@ -62,6 +62,37 @@ def test_congruences(expr: Any, expected: tuple[int, int]) -> None:
     assert (found.coeff, found.base) == expected
 
 
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        ((x * 4 + 2) >> 1, (2, 1)),
+        (tir.truncdiv(x * 4 + 2, 2), (2, 1)),
+        (tir.truncdiv(x * 4 + 1, 2), (1, 0)),
+        (tir.truncmod(x * 4 + 1, 4), (1, 0)),
+        (tir.truncmod(x * 4, 4), (4, 0)),
+        (tir.truncmod(x * 6, 4), (2, 0)),
+        (floormod(x * 4 + 3, 8), (4, 3)),
+        ((x * 4 + 1) * tir.truncdiv(y * 8, 4), (2, 0)),
+        (tir.Select(x > 0, x * 3 + 1, y * 9 + 4), (3, 1)),
+    ],
+)
+def test_congruences_of_quotients(expr: Any, expected: tuple[int, int]) -> None:
+    found = arith.Analyzer().modular_set(expr)
+    assert (found.coeff, found.base) == expected
+    numbers = values(expr, x=range(-9, 9), y=range(-9, 9)).ravel()
+    assert set(numbers % (found.coeff or 2**30)) <= {found.base % (found.coeff or 2**30)}
+
+
+def test_congruences_follow_from_conditions() -> None:
+    analyzer = arith.Analyzer()
+    with analyzer.constraint_scope(tir.truncmod(x, 3) == 2), analyzer.constraint_scope(floormod(x, 5) == 3):
+        assert analyzer.modular_set(x) == arith.ModularSet(15, 8)
+        assert analyzer.modular_set(x * 2 + 1) == arith.ModularSet(30, 17)
+    assert analyzer.modular_set(x) == arith.ModularSet(1, 0)
+    analyzer.update(x, arith.ConstIntBound(0, 100))
+    assert analyzer.modular_set(tir.truncmod(x * 4 + 3, 8)) == arith.ModularSet(4, 3)
+
+
 def values(expr: Any, **ranges: range) -> np.ndarray[Any, Any]:
     """The values of an expression of x and y for all values of the variables."""
     names = {"x": x, "y": y}

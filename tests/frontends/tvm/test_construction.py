@@ -168,3 +168,11 @@ def test_errors() -> None:
     ):
         with pytest.raises(TeError, match=message):
             action()
+
+
+def test_statements_of_a_schedule_need_the_buffers_of_its_tensors() -> None:
+    a = te.placeholder((21,), name="X")
+    s = te.create_schedule(te.compute((21,), lambda i: a[i] + 1.0, name="Y").op)
+    statements = tvm.te.schedule.ScheduleOps(s, tvm.te.schedule.InferBound(s))
+    with pytest.raises(TeError, match="buffer X is neither a parameter nor allocated around its use"):
+        tir.PrimFunc([], statements)

@@ -50,7 +50,7 @@ def test_a_graph_loads_its_parameters() -> None:
     weights = np.arange(12, dtype="float32").reshape(4, 3)
     mod = tvm.IRModule.from_expr(relay.Function([x, w], relay.nn.dense(x, w)))
     module = graph_executor.GraphModule(relay.build(mod, target="llvm")["default"](tvm.cpu()))
-    module.load_params(relay.save_param_dict({"w": weights}))
+    module.load_params(relay.save_param_dict({"w": weights, "unknown": weights}))
     module.run(x=np.ones((2, 3), "float32"))
     np.testing.assert_array_equal(module.get_output(0).numpy(), np.ones((2, 3)) @ weights.T)
 

@@ -28,17 +28,21 @@ class GATuner(Tuner):
             raise OptionError(f"GATuner: elite_num {elite_num}, expected at most pop_size, {pop_size}")
         self.space = task.config_space
         self.pop_size, self.elite_num, self.mutation_prob = min(pop_size, len(self.space)), elite_num, mutation_prob
-        self.visited = set[int]()
         self._queue = self.space.sample_ints(self.pop_size)
+        self.visited = set(self._queue)
         self._parents: dict[int, float] = {}
         self._elite: dict[int, float] = {}
+
+    @property
+    def genes(self) -> list[list[int]]:
+        """The configurations of the generation that are not measured yet, as the choices of their knobs."""
+        return [self.space.point2knob(point) for point in self._queue]
 
     def has_next(self) -> bool:
         return bool(self._queue)
 
     def next_batch(self, batch_size: int) -> list[ConfigEntity]:
         points, self._queue = self._queue[:batch_size], self._queue[batch_size:]
-        self.visited.update(points)
         return [self.space.get(point) for point in points]
 
     def update(self, inputs: Sequence[MeasureInput], results: Sequence[MeasureResult]) -> None:
@@ -50,6 +54,7 @@ class GATuner(Tuner):
         ranked = sorted(parents, key=lambda point: -parents[point])
         self._elite = {point: parents[point] for point in ranked[: self.elite_num]}
         self._queue = self._descendants(parents)
+        self.visited.update(self._queue)
         self._parents = {}
 
     def _descendants(self, parents: dict[int, float]) -> list[int]:

@@ -52,7 +52,7 @@ class Report:
 
     def json(self) -> str:
         """The calls and the configuration as JSON."""
-        return json.dumps({"calls": self.calls, "configuration": self.configuration})
+        return json.dumps({"calls": self.calls, "device_metrics": {}, "configuration": self.configuration})
 
     def __str__(self) -> str:
         return self.table()
