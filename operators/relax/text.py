@@ -61,6 +61,11 @@ def function_lines(
     return printer.lines
 
 
+def type_text(type: Attribute) -> str:
+    """A type as TVMScript: `R.Tensor((n, 4), dtype="float32")`. Raises `UnsupportedError` for a type without a form."""
+    return _Printer("classic", {}, ("",), 0).type(type)
+
+
 def _device_lines(module: ModuleOp) -> list[str]:
     """The lines that declare the devices of a module."""
     targets = targets_in(module.attributes.get(DEVICES))

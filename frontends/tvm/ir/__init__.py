@@ -59,8 +59,17 @@ class CallingConv(IntEnum):
 
 DictAttrs = Attributes
 """The type of the attributes of functions."""
-Array = list
-"""The type of lists of nodes: lists of Python."""
+
+
+class _Sequences(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, list | tuple)
+
+
+class Array(list[Any], metaclass=_Sequences):
+    """The type of lists of nodes and of results: lists and tuples of Python."""
+
+
 Map = dict
 """The type of dictionaries of nodes: dictionaries of Python."""
 

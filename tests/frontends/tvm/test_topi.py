@@ -391,13 +391,3 @@ def test_a_tensor_with_new_axes_and_new_parts() -> None:
     np.testing.assert_array_equal(run(made, A, v, *zip(tensors, places, strict=True)), expected)
     with pytest.raises(TeError, match="2 axes and 2 new ones, expected 3 together"):
         topi.expand_like(A[0], like, [0, 1])
-
-
-def test_modules_with_the_names_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    names: dict[str, Any] = {}
-    code = "from tvm.topi.nn.conv2d import *\nfrom tvm.topi.einsum import einsum\nfrom tvm.topi.nn.bnn import *"
-    tvm.aliases.install()
-    exec(code, names)
-    assert names["conv2d_nchw"] is topi.nn.conv2d_nchw
-    assert names["binary_dense"] is topi.nn.binary_dense
-    assert tvm.topi.nn.conv2d(te.placeholder((1, 1, 4, 4)), te.placeholder((1, 1, 3, 3)), 1, 0, 1).ndim == 4
