@@ -44,6 +44,7 @@ from ....operators.broadcast import (
 )
 from ....operators.coordinates import invert_permutation, unravel_index
 from ....operators.filling import arange as _arange
+from ....operators.filling import eye as _eye
 from ....operators.filling import full as _full
 from ....operators.filling import full_like as _full_like
 from ....operators.filling import trilu
@@ -116,6 +117,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expand_like",
+    "eye",
     "fast_erf",
     "fast_exp",
     "fast_tanh",
@@ -241,6 +243,7 @@ expand_dims, gather_nd, repeat, reshape, reverse_sequence, squeeze, tile, transp
         _transform.squeeze, _transform.tile, _transform.transpose,
     ),
 )  # fmt: skip
+eye = former_names(rows="n", columns="m")(_eye)
 split = former_names(data="ary")(_transform.split)
 shape, ndarray_size = map(former_names(data="array"), (like.shape_of, like.ndarray_size))
 collapse_sum = former_names(shape="target_shape")(like.collapse_sum_to)

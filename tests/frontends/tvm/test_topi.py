@@ -391,3 +391,15 @@ def test_a_tensor_with_new_axes_and_new_parts() -> None:
     np.testing.assert_array_equal(run(made, A, v, *zip(tensors, places, strict=True)), expected)
     with pytest.raises(TeError, match="2 axes and 2 new ones, expected 3 together"):
         topi.expand_like(A[0], like, [0, 1])
+
+
+def test_constants_as_tensors() -> None:
+    matrix = np.array([[1, 2, 3], [4, 5, 6]], "float32")
+    np.testing.assert_array_equal(run(topi.utils.const_matrix(matrix)), matrix)
+    np.testing.assert_array_equal(run(topi.utils.const_vector([3, 1])), [3, 1])
+    np.testing.assert_array_equal(run(topi.eye(n=3, m=4, k=1)), np.eye(3, 4, 1))
+    assert topi.utils.get_max_power2_factor(48) == 16
+    assert topi.utils.get_max_power2_factor(48, 8) == 8
+    assert topi.utils.swap([1, 2, 3], 0) == [3, 2, 1]
+    assert topi.utils.is_empty_shape((2, 0))
+    assert topi.utils.get_float_tuple([te.const(1.5)]) == (1.5,)
