@@ -24,7 +24,7 @@ from ...relay.types import TypeCall as TypeCall
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
 from ..nodes.declarations import PointerType, PrimType
-from . import diagnostics
+from . import analysis, diagnostics
 from .attributes import Attributes
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
@@ -106,6 +106,7 @@ __all__ = [
     "TypeRelation",
     "TypeVar",
     "VDevice",
+    "analysis",
     "assert_structural_equal",
     "diagnostics",
     "load_json",

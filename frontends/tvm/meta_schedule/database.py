@@ -110,6 +110,14 @@ class TuningRecord:
         fields = {"program": str(program), "run_secs": [float(each) for each in self.run_secs], "target": target}
         return fields | ({"is_default": True} if self.is_default else {})
 
+    def as_measure_candidate(self) -> Any:
+        """The schedule as one to measure."""
+        # lazy: candidates are measured by programs of users only
+        from .arg_info import args_info_of
+        from .candidates import MeasureCandidate
+
+        return MeasureCandidate(self.schedule(), self.args_info or args_info_of(self.workload.mod))
+
     def schedule(self) -> Schedule:
         """The kernel with the schedule."""
         sch = Schedule(self.workload.mod, enable_check=False)

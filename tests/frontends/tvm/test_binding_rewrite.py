@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell import ArgumentError
+from stepwell import ArgumentError, UnsupportedError
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.relax.analysis import name_to_binding
 from stepwell.frontends.tvm.relax.binding_rewrite import DataflowBlockRewrite
@@ -112,3 +112,28 @@ def test_an_operand_of_unknown_shape_is_an_error() -> None:
     x = relax.Var("x", relax.TensorStructInfo(None))
     with pytest.raises(tvm.TVMError, match=r"an operand of type .*, expected a tensor of known shape"):
         _ = relax.op.add(x, x).struct_info
+
+
+def test_a_call_of_a_variable_is_an_error() -> None:
+    number = relax.TensorStructInfo([], "int32")
+    f, x, y = relax.Var("f", relax.FuncStructInfo([number], number)), relax.Var("x", number), relax.Var("y", number)
+    block = relax.BindingBlock([relax.VarBinding(y, relax.Call(f, [x]))])
+    with pytest.raises(UnsupportedError, match="a call of f, expected a function of the module or an operator"):
+        relax.Function([x], relax.SeqExpr([block], y), number)
+
+
+def test_the_calls_between_functions() -> None:
+    @I.ir_module
+    class Calls:
+        @R.function
+        def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            y = Calls.twice(x)
+            return Calls.twice(y)
+
+        @R.function
+        def twice(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
+            return R.add(x, x)
+
+    found = tvm.ir.analysis.collect_call_map(tvm.IRModule(Calls.op.clone()))
+    names = {key.name_hint: [each.name_hint for each in called] for key, called in found.items()}
+    assert names == {"main": ["twice"], "twice": []}

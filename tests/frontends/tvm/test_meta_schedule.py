@@ -363,6 +363,7 @@ def test_databases_can_be_united() -> None:
         record: Any = union.query_tuning_record(product())
         assert [each.value for each in record.run_secs] == [expected]
         assert record.as_json()["run_secs"] == [expected]
+        assert len(record.as_measure_candidate().args_info) == 3
         assert union.has_schedules_of_users()
     assert ms.database.UnionDatabase().query(product()) is None
 
