@@ -259,7 +259,9 @@ def is_numpy_dtype(value: object) -> TypeGuard[NumpyDType]:
 def parse_dtype(name: str | NumpyDType) -> DType:
     """The data type called `name`, or that of a numpy dtype; ValueError for an unknown name. Other spellings are
     accepted: `float`, of 32 bits, `boolean`, `e4m3_float8`."""
-    if is_numpy_dtype(name):
+    if not isinstance(name, str):
+        if not is_numpy_dtype(name):
+            raise TypeError(f"a data type of type {type(name).__name__}, expected a name or a numpy dtype")
         return parse_dtype(np.dtype(name).name)
     match = _NAME.fullmatch(name)
     scalar = "" if match is None else _OLD_NAMES.get(match[1], match[1])

@@ -10,6 +10,7 @@ from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, cast, const
 from ....expressions.functions import popcount, sum
 from ....expressions.tensor import Tensor, compute
+from ....operators.axes import nonnegative_axis
 from ....operators.padding import pad_tensor
 from ....operators.windows import Window, each_dimension
 from .utils import get_const_int, get_pad_tuple
@@ -58,7 +59,7 @@ def bitpack(
 def binarize_pack(data: Tensor, axis: int | None = None, name: str = "PackedInput") -> Tensor:
     """The signs of numbers in words of uint32 along an axis, by default the last one: 1 for those from 0 on. The first
     of 32 elements is the highest bit. TeError for an extent that is no multiple of 32."""
-    along = data.ndim - 1 if axis is None else axis
+    along = data.ndim - 1 if axis is None else nonnegative_axis(axis, data.ndim, "binarize_pack")
     shape: list[Any] = list(data.shape)
     shape[along] = _words(shape[along], 32, along)
 

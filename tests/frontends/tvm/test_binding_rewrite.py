@@ -1,5 +1,8 @@
 """Dataflow blocks with other bindings, and arguments as expressions."""
 
+# Annotations are TVMScript here, not types.
+# pyright: reportInvalidTypeForm=false
+
 from typing import Any
 
 import pytest
@@ -85,10 +88,11 @@ def test_arguments_of_python_are_expressions() -> None:
     assert (rest, other) == ((3,), 4)
 
     @args_converter.auto
-    def listed(values: "list[relax.Expr]", value: "relax.Expr", plain: int) -> Any:
+    def listed(values: list[relax.Expr], value: relax.Expr, plain: int) -> Any:
         return values, value, plain
 
-    values, value, plain = listed([1, "b"], 2, 3)
+    given_values: Any = ([1, "b"], 2, 3)
+    values, value, plain = listed(*given_values)
     assert [type(each) for each in values] == [relax.PrimValue, relax.StringImm]
     assert isinstance(value, relax.PrimValue)
     assert plain == 3
@@ -105,7 +109,8 @@ def test_variables_take_the_types_of_their_bindings() -> None:
     y = relax.Var("y")
     relax.MatchCast(y, x, relax.TensorStructInfo(["n"], "int32"))
     assert str(y.struct_info) == 'R.Tensor((n,), dtype="int32")'
-    assert relax.get_shape_of(x).values == [2]
+    shape: Any = relax.get_shape_of(x)
+    assert shape.values == [2]
 
 
 def test_an_operand_of_unknown_shape_is_an_error() -> None:
@@ -116,7 +121,8 @@ def test_an_operand_of_unknown_shape_is_an_error() -> None:
 
 def test_a_call_of_a_variable_is_an_error() -> None:
     number = relax.TensorStructInfo([], "int32")
-    f, x, y = relax.Var("f", relax.FuncStructInfo([number], number)), relax.Var("x", number), relax.Var("y", number)
+    f: Any = relax.Var("f", relax.FuncStructInfo([number], number))
+    x, y = relax.Var("x", number), relax.Var("y", number)
     block = relax.BindingBlock([relax.VarBinding(y, relax.Call(f, [x]))])
     with pytest.raises(UnsupportedError, match="a call of f, expected a function of the module or an operator"):
         relax.Function([x], relax.SeqExpr([block], y), number)

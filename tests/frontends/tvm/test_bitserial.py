@@ -61,6 +61,6 @@ def test_a_convolution_of_few_bits(layout: str) -> None:
         convolve, image, window = topi.nn.bitserial_conv2d_nhwc, (0, 2, 3, 1), (2, 3, 1, 0)
     data, kernel = A[1].transpose(image).copy(), W[1].transpose(window).copy()
     tensors = [te.placeholder(each.shape, "int16", name=name) for each, name in ((data, "A"), (kernel, "W"))]
-    made = convolve(*tensors, 2, 1, 2, 2)
+    made = convolve(tensors[0], tensors[1], 2, 1, 2, 2)
     result = run(made, (tensors[0], data), (tensors[1], kernel))
     np.testing.assert_array_equal(result, expected.transpose(image))

@@ -1,5 +1,8 @@
 """`tvm.dlight`: rules that schedule the kernels of a module."""
 
+# Annotations are TVMScript here, not types.
+# pyright: reportInvalidTypeForm=false
+
 from typing import Any
 
 import numpy as np

@@ -839,13 +839,17 @@ def test_pipelines_of_kernels_leave_them_to_the_build() -> None:
 
 
 def test_data_types_of_numpy_are_data_types() -> None:
-    for dtype in (np.float16, np.dtype("float16")):
+    dtypes: Any = (np.float16, np.dtype("float16"))
+    x: Any = tvm.relay.var("x", shape=(1,))
+    for dtype in dtypes:
         assert tvm.relay.const(1, dtype).data.dtype == "float16"
         assert tvm.relax.const(1, dtype).data.dtype == "float16"
         assert te.placeholder((1,), dtype).dtype == "float16"
         assert te.var("n", np.int64).astype(dtype).dtype == "float16"
-        assert tvm.relay.var("x", shape=(1,), dtype=dtype).type_annotation.dtype == "float16"
-        assert tvm.relay.cast(tvm.relay.var("x", shape=(1,)), dtype).attrs.dtype == "float16"
+        typed: Any = tvm.relay.var("x", shape=(1,), dtype=dtype).type_annotation
+        assert typed.dtype == "float16"
+        cast: Any = tvm.relay.cast(x, dtype)
+        assert cast.attrs.dtype == "float16"
         assert tvm.relax.TensorStructInfo((1,), dtype).dtype == "float16"
         assert tvm.nd.empty((1,), dtype).dtype == "float16"
 

@@ -213,7 +213,8 @@ class Doubled:
     name = "<ipython-input-1-0123456789ab>"
     notebook = types.ModuleType("__notebook__")  # as `__main__` of a notebook, without a file
     vars(notebook).update(I=I, T=T)
-    linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+    lines: list[str] = cell.splitlines(keepends=True)
+    linecache.cache[name] = (len(cell), None, lines, name)
     sys.modules["__notebook__"] = notebook
     try:
         exec(compile(cell, name, "exec"), vars(notebook))
