@@ -213,7 +213,7 @@ class Doubled:
     name = "<ipython-input-1-0123456789ab>"
     notebook = types.ModuleType("__notebook__")  # as `__main__` of a notebook, without a file
     vars(notebook).update(I=I, T=T)
-    lines: list[str] = cell.splitlines(keepends=True)
+    lines = [*map(str, cell.splitlines(keepends=True))]
     linecache.cache[name] = (len(cell), None, lines, name)
     sys.modules["__notebook__"] = notebook
     try:
