@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 import ml_dtypes
 import numpy as np
@@ -246,10 +246,23 @@ class DType:
         return self.name
 
 
+NumpyDType: TypeAlias = np.dtype[Any] | type[np.generic]
+"""A numpy dtype, or the class of its numbers: `np.dtype("float32")`, `np.float32`."""
+
+
+def is_numpy_dtype(value: object) -> TypeGuard[NumpyDType]:
+    """Whether a value is a numpy dtype or a class of numpy's numbers."""
+    return isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic))
+
+
 @lru_cache(maxsize=4096)
-def parse_dtype(name: str) -> DType:
-    """The data type called `name`; ValueError for an unknown name. Other spellings are accepted: `float`, of
-    32 bits, `boolean`, `e4m3_float8`."""
+def parse_dtype(name: str | NumpyDType) -> DType:
+    """The data type called `name`, or that of a numpy dtype; ValueError for an unknown name. Other spellings are
+    accepted: `float`, of 32 bits, `boolean`, `e4m3_float8`."""
+    if not isinstance(name, str):
+        if not is_numpy_dtype(name):
+            raise TypeError(f"a data type of type {type(name).__name__}, expected a name or a numpy dtype")
+        return parse_dtype(np.dtype(name).name)
     match = _NAME.fullmatch(name)
     scalar = "" if match is None else _OLD_NAMES.get(match[1], match[1])
     lanes = int(match[2] or 1) if match is not None else 1
@@ -304,9 +317,9 @@ def dtype_of(type: Attribute) -> DType:
 
 
 @lru_cache(maxsize=4096)
-def numpy_dtype(dtype: DType | str) -> np.dtype[Any]:
+def numpy_dtype(dtype: DType | str | NumpyDType) -> np.dtype[Any]:
     """The numpy dtype of one lane, from ml_dtypes where numpy has no such type."""
-    if isinstance(dtype, str):
+    if not isinstance(dtype, DType):
         dtype = parse_dtype(dtype)
     name = dtype.scalar.name
     return np.dtype(getattr(ml_dtypes, name, name))

@@ -7,6 +7,7 @@ from inspect import Parameter
 from typing import Any, cast
 
 from ..core.diagnostics import did_you_mean
+from ..core.dtypes import is_numpy_dtype, parse_dtype
 from ..core.errors import SizeError
 from ..core.sizes import check_size
 from ..expressions.errors import TeError
@@ -63,6 +64,8 @@ def _float(value: object) -> object:
 
 
 def _str(value: object) -> object:
+    if is_numpy_dtype(value):
+        return parse_dtype(value).name
     return value if isinstance(value, str) else _OTHER
 
 

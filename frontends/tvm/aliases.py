@@ -76,6 +76,7 @@ class _FunctionModule(ModuleType):
 
     def __init__(self, name: str, function: Callable[..., Any], package: ModuleType):
         super().__init__(name, function.__doc__)
+        self.__all__ = [*package.__all__]
         self._function, self._package = function, package
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -115,7 +116,7 @@ def _own_module(name: str) -> ModuleType | None:
         if part == module.__name__.rpartition(".")[2]:
             continue  # `tvm.relay.op.nn.nn`: the file that has the names of the package around it
         attribute = getattr(module, part, None)
-        if isinstance(attribute, FunctionType) and module.__name__.startswith(f"{NAMES['topi']}."):
+        if isinstance(attribute, FunctionType) and f"{module.__name__}.".startswith(f"{NAMES['topi']}."):
             attribute = _FunctionModule(inner, attribute, module)
         if not isinstance(attribute, ModuleType) or not attribute.__name__.startswith(_PACKAGE):
             return None

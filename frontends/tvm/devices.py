@@ -11,6 +11,7 @@ from ...backends.devices import Device
 from ...backends.devices.driver import Driver
 from ...core.errors import DeviceError, OptionError
 from ...core.target import Target
+from .former_names import former_names
 
 _emulated = False
 _checked = False
@@ -67,6 +68,7 @@ def emulated_target(options: Mapping[str, Any]) -> Target:
     return Target.from_value({"kind": "cuda-emulated", "checks": _checked, **options})
 
 
+@former_names(index="dev_id")
 def cuda(index: int = 0) -> Device:
     """A GPU: NVIDIA's, or the emulated one after `emulate_gpu`."""
     return devices.cuda_emulated(index) if _emulated else devices.cuda(index)
@@ -77,6 +79,7 @@ def cpu(dev_id: int = 0) -> Device:
     return devices.cpu(min(int(dev_id), 0))
 
 
+@former_names(name="dev_type", index="dev_id")
 def device(name: str, index: int = 0) -> Device:
     """A device by the name of its kind, or by the text of a target: one that does not exist for a kind of TVM's without
     a driver here. The number of the processor may be any. OptionError for other names."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from ...backends.devices import nd as arrays
 from ...backends.devices.nd import HostArray, NDArray, from_dlpack
+from ...core.dtypes import is_numpy_dtype, parse_dtype
 from ...core.errors import UnsupportedError
 from .absent import report_absent
 from .devices import Device, cl, cpu, cuda, device, ext_dev, hexagon, metal, mtl, opencl, rocm, vpi, vulkan, webgpu
@@ -25,13 +26,14 @@ def array(arr: Any, device: Device | None = None, mem_scope: str | None = None, 
 
 def empty(
     shape: Any,
-    dtype: str = "float32",
+    dtype: Any = "float32",
     device: Device | None = None,
     mem_scope: str | None = None,
     ctx: Device | None = None,
 ) -> NDArray:
-    """An array without values on a device. ctx, mem_scope: as of `array`."""
-    return arrays.empty(shape, str(dtype), _device(device, mem_scope, ctx))
+    """An array without values on a device. dtype: by name, or numpy's.  ctx, mem_scope: as of `array`."""
+    name = parse_dtype(dtype).name if is_numpy_dtype(dtype) else str(dtype)
+    return arrays.empty(shape, name, _device(device, mem_scope, ctx))
 
 
 def _device(device: Device | None, mem_scope: str | None, ctx: Device | None) -> Device | None:

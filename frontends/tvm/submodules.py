@@ -111,8 +111,10 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.tir.analysis": dict.fromkeys(("_ffi_api", "analysis"), "tvm.tir.analysis"),
     "tvm.topi": {
         **dict.fromkeys(("arm_cpu", "bifrost", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"),
-        **dict.fromkeys(("broadcast", "math", "reduction", "tensor", "transform"), "tvm.topi"),
+        **dict.fromkeys(("broadcast", "math", "reduction", "scan", "scatter", "tensor", "transform"), "tvm.topi"),
     },
+    "tvm.topi.image": {"resize": "tvm.topi.image", "dilation2d": "tvm.topi.image"},
+    "tvm.topi.random": {"kernel": "tvm.topi.random"},
     "tvm.topi.cuda": {"tensor_intrin": "tvm.topi.cuda_intrinsics"}
     | dict.fromkeys(
         (
@@ -143,8 +145,25 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.topi.generic": dict.fromkeys(("conv2d", "image", "injective", "nn", "search", "sort"), "tvm.topi.generic"),
     "tvm.topi.nn": {
         **dict.fromkeys(
-            ("depthwise_conv2d", "elemwise", "group_conv2d", "mapping", "pooling", "sparse"), "tvm.topi.nn"
+            (
+                "batch_to_space_nd",
+                "conv1d_transpose",
+                "conv2d_transpose",
+                "conv3d_transpose",
+                "deformable_conv2d",
+                "depthwise_conv2d",
+                "elemwise",
+                "group_conv2d",
+                "local_response_norm",
+                "loss",
+                "mapping",
+                "pooling",
+                "space_to_batch_nd",
+                "sparse",
+            ),
+            "tvm.topi.nn",
         ),
+        **dict.fromkeys(("bitserial_conv2d", "bitserial_util", "bnn"), "tvm.topi.bitserial"),
         "util": "tvm.topi.utils",
         "utils": "tvm.topi.utils",
         "winograd_util": "tvm.topi.winograd_util",

@@ -86,6 +86,9 @@ def extern_primfunc(input_tensors: Sequence[te.Tensor], primfunc: PrimFunc, **op
     )
 
 
-def create_prim_func(ops: Iterable[te.Tensor | te.Var], index_dtype_override: str | None = None) -> PrimFunc:
-    """A function of the given tensors. ops: its parameters: placeholders, results and variables, in order."""
-    return PrimFunc(te.create_prim_func(ops, index_dtype_override).op)
+def create_prim_func(
+    ops: te.Tensor | Iterable[te.Tensor | te.Var], index_dtype_override: str | None = None
+) -> PrimFunc:
+    """A function of the given tensors. ops: its parameters: placeholders, results and variables, in order, or one
+    tensor."""
+    return PrimFunc(te.create_prim_func([ops] if isinstance(ops, te.Tensor) else ops, index_dtype_override).op)

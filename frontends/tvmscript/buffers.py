@@ -32,7 +32,7 @@ from .values import BufferSpec, BufferValue, Element, SliceIndex, Value, ValueFr
 from .vocabulary import word
 
 
-@word("Buffer", "buffer_decl")
+@word("Buffer", "buffer", "buffer_decl")
 @takes(BufferArguments)
 def _buffer(context: ElaborationContext, span: Span, arguments: BufferArguments) -> Value:
     return read_spec(context, span, arguments)

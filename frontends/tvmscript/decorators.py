@@ -288,29 +288,41 @@ def _read(definition: Definition, captured: dict[str, Any]) -> Module:
 
 def _source_of(definition: Definition) -> SourceFile:
     try:
-        lines, first = _lines_of(definition)
-        file = inspect.getsourcefile(definition)
+        place = _place_of_class(definition) if isinstance(definition, type) else None
+        if place is None:
+            place = (inspect.getsourcefile(definition) or "<unknown>", *inspect.getsourcelines(definition))
     except (OSError, TypeError) as error:
         name = definition.__qualname__
         raise ParseError(f"cannot read the source of {name}: {error}; parse_tvmscript reads text") from None
-    return SourceFile(file or "<unknown>", "".join(lines), max(first, 1))
+    file, lines, first = place
+    return SourceFile(file, "".join(lines), max(first, 1))
 
 
-def _lines_of(definition: Definition) -> tuple[list[str], int]:
-    """The lines of a definition, and the number of the first one. Of several classes of a name in a file, inspect may
-    find another one than that which has the methods. Raises OSError, TypeError."""
-    lines, first = inspect.getsourcelines(definition)
+def _place_of_class(cls: type) -> tuple[str, list[str], int] | None:
+    """The file of a class, its lines and the number of the first one, by the places of its methods and its decorator:
+    inspect finds no class of a notebook, and of several classes of a name in a file perhaps another one."""
+    frame = _caller_frame()
     places = [
-        each.__code__.co_firstlineno for each in vars(definition).values() if isinstance(each, types.FunctionType)
+        (each.__code__.co_filename, each.__code__.co_firstlineno)
+        for each in vars(cls).values()
+        if isinstance(each, types.FunctionType)
     ]
-    if isinstance(definition, type) and places and not first <= places[0] < first + len(lines):
-        whole, _ = inspect.findsource(definition)
-        for node in ast.walk(ast.parse("".join(whole))):
-            if isinstance(node, ast.ClassDef) and node.name == definition.__name__:
+    for file, line in (*places, (frame.f_code.co_filename, frame.f_lineno)):
+        whole = linecache.getlines(file)
+        for node in ast.walk(_parsed("".join(whole))):
+            if isinstance(node, ast.ClassDef) and node.name == cls.__name__:
                 start = min(each.lineno for each in (node, *node.decorator_list))
-                if start <= places[0] <= (node.end_lineno or start):
-                    return whole[start - 1 : node.end_lineno], start
-    return lines, first
+                if start <= line <= (node.end_lineno or start):
+                    return file, whole[start - 1 : node.end_lineno], start
+    return None
+
+
+def _parsed(text: str) -> ast.Module:
+    """The statements of a file; none of one that is not Python."""
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
 
 
 def _captured_names(function: types.FunctionType) -> dict[str, Any]:

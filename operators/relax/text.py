@@ -15,11 +15,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ...core.dtypes import dtype_of
 from ...core.errors import UnsupportedError
 from ...core.target import Target
-from ...dialects.text.functions import FUNCTION_PRINTERS, MODULE_PRINTERS
+from ...dialects.text.functions import FUNCTION_PRINTERS, MODULE_NAME, MODULE_PRINTERS
 from ...dialects.text.lines import Line
 from ...dialects.text.literals import dictionary_literal, string_literal
 from ...dialects.text.names import Callees, IdentifierScope
-from ...dialects.text.styles import Style
+from ...dialects.text.styles import CLASSIC, Style
 from ..relay import ConstantOp, OperatorOp, Size, dtype_of_tensor, shape_of
 from .calls import CallDpsPackedOp, CallPackedOp, CallPurePackedOp, CallTirOp
 from .control import DataflowOp, IfOp, OutputOp
@@ -59,6 +59,11 @@ def function_lines(
     printer = _Printer(style, callees, reserved, indent)
     printer.function(op)
     return printer.lines
+
+
+def type_text(type: Attribute) -> str:
+    """A type as TVMScript: `R.Tensor((n, 4), dtype="float32")`. Raises `UnsupportedError` for a type without a form."""
+    return _Printer(CLASSIC, Callees(MODULE_NAME), (MODULE_NAME,), 0).type(type)
 
 
 def _device_lines(module: ModuleOp) -> list[str]:

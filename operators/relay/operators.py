@@ -90,6 +90,9 @@ class OperatorOp(TirOp, ABC):
         if len(types) < count if operator.variadic else len(types) != count:
             least = "at least " if operator.variadic else ""
             raise TeError(f"{operator.name}: {len(types)} operands, expected {least}{count}")
+        for type in types:
+            if not isinstance(type, TensorType):
+                raise TeError(f"{operator.name}: an operand of type {type}, expected a tensor of known shape")
         return result_types(operator.name, tuple(types), tuple(attributes.items()))
 
     def infer(self) -> Sequence[Attribute]:

@@ -12,7 +12,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ...core.dtypes import DType, dtype_of, mlir_type, parse_dtype
+from ...core.dtypes import DType, NumpyDType, dtype_of, mlir_type, parse_dtype
 from ...core.errors import SizeError
 from ...core.sizes import check_shape
 from ...dialects.tir import DYNAMIC
@@ -74,11 +74,11 @@ def names_of(size: str) -> list[str]:
     return list(names)
 
 
-def tensor_type(shape: Sequence[Size], dtype: DType | str) -> TensorType[Attribute]:
+def tensor_type(shape: Sequence[Size], dtype: DType | str | NumpyDType) -> TensorType[Attribute]:
     """The tensor type of a shape and a data type. ValueError for an invalid size or data type, SizeError for a shape
     that no tensor has."""
     sizes = [normal_size(size) for size in shape]
-    element = parse_dtype(dtype) if isinstance(dtype, str) else dtype
+    element = dtype if isinstance(dtype, DType) else parse_dtype(dtype)
     check_shape([size if isinstance(size, int) else None for size in sizes], element.bytes, f"tensor of {element.name}")
     names = [size for size in sizes if isinstance(size, str)]
     encoding = SizesAttr(string_array(names)) if names else NoneAttr()

@@ -24,7 +24,7 @@ from ...relay.types import TypeCall as TypeCall
 from ..absent import report_absent
 from ..intrinsics import register_intrin_lowering, register_op_attr
 from ..nodes.declarations import PointerType, PrimType
-from . import diagnostics
+from . import analysis, diagnostics
 from .attributes import Attributes
 from .comparison import assert_structural_equal, structural_equal, structural_hash
 from .module import IRModule, PrimFunc
@@ -59,8 +59,17 @@ class CallingConv(IntEnum):
 
 DictAttrs = Attributes
 """The type of the attributes of functions."""
-Array = list
-"""The type of lists of nodes: lists of Python."""
+
+
+class _Sequences(type):
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, list | tuple)
+
+
+class Array(list[Any], metaclass=_Sequences):
+    """The type of lists of nodes and of results: lists and tuples of Python."""
+
+
 Map = dict
 """The type of dictionaries of nodes: dictionaries of Python."""
 
@@ -97,6 +106,7 @@ __all__ = [
     "TypeRelation",
     "TypeVar",
     "VDevice",
+    "analysis",
     "assert_structural_equal",
     "diagnostics",
     "load_json",

@@ -250,6 +250,7 @@ class IRModule(Module):
         self._refusal: UnsupportedError | None = None
         self.type_definitions: dict[GlobalTypeVar, TypeData] = {}
         self._written: dict[str, tuple[Function, GraphFuncOp, Any]] = {}
+        self._programs: dict[str, tuple[ProgramFuncOp, Any]] = {}
         self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
@@ -374,8 +375,8 @@ class IRModule(Module):
         return name in list(self)
 
     def __getitem__(self, name: str | GlobalVar | GlobalTypeVar) -> Any:
-        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax; the data type of
-        a name of one."""
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax, which is one
+        object until it changes; the data type of a name of one."""
         if isinstance(name, GlobalTypeVar):
             return self.type_definitions[name]
         name = _name(name)
@@ -388,7 +389,10 @@ class IRModule(Module):
             # lazy: functions of programs are modules
             from ..relax.function import Function as ProgramFunction
 
-            return ProgramFunction.from_op(func, self.constants, self)
+            known = self._programs.get(name)
+            if known is None or known[0] is not func or not known[1].is_of(func, self.constants):
+                self._programs[name] = known = (func, ProgramFunction.from_op(func, self.constants, self))
+            return known[1]
         mod = super().__getitem__(name)
         return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
 

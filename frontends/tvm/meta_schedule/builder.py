@@ -109,7 +109,7 @@ def _build(mod: Module, target: Target, params: Any) -> Any:
 
 
 def _export(built: Any) -> str:
-    path = str(lasting_folder() / "kernel.so")
+    path = str(lasting_folder() / "kernel.tar")
     built.export_library(path)
     return path
 

@@ -101,6 +101,23 @@ class TuningRecord:
         """Whether all measurements failed."""
         return bool(self.run_secs) and all(each >= _FAILED for each in self.run_secs)
 
+    def as_json(self) -> dict[str, Any]:
+        """The record as a database writes it: the program with its schedule, the seconds and the target, as values of
+        JSON."""
+        program = self.workload.mod.op.clone()
+        program.body.block.add_op(self.trace.op.clone())
+        target = None if self.target is None else str(self.target)
+        fields = {"program": str(program), "run_secs": [float(each) for each in self.run_secs], "target": target}
+        return fields | ({"is_default": True} if self.is_default else {})
+
+    def as_measure_candidate(self) -> Any:
+        """The schedule as one to measure."""
+        # lazy: candidates are measured by programs of users only
+        from .arg_info import args_info_of
+        from .candidates import MeasureCandidate
+
+        return MeasureCandidate(self.schedule(), self.args_info or args_info_of(self.workload.mod))
+
     def schedule(self) -> Schedule:
         """The kernel with the schedule."""
         sch = Schedule(self.workload.mod, enable_check=False)
@@ -358,11 +375,7 @@ def apply_database(
 
 def _write(record: TuningRecord) -> str:
     """A record as a line of text."""
-    program = record.workload.mod.op.clone()
-    program.body.block.add_op(record.trace.op.clone())
-    target = None if record.target is None else str(record.target)
-    fields = {"program": str(program), "run_secs": list(record.run_secs), "target": target}
-    return json.dumps(fields | ({"is_default": True} if record.is_default else {}))
+    return json.dumps(record.as_json())
 
 
 def _read(line: str, path: Path) -> TuningRecord:

@@ -59,6 +59,13 @@ class Buffer(DeclaredBuffer):
         super().__init__(name, tuple(shape), kind, tuple(strides), start, scope_of(type))  # pyright: ignore[reportUnknownArgumentType]
         object.__setattr__(self, "value", value)
 
+    data_alignment = 64
+    """The alignment of the address in bytes, which allocations have at least."""
+    offset_factor = 1
+    """The number that divides `elem_offset`."""
+    axis_separators: Sequence[int] = ()
+    """The axes at which the indices are divided for memory of several dimensions: none."""
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Buffer) and self.value is other.value
 

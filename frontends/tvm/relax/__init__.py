@@ -142,11 +142,17 @@ vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Exec
 """The names that were in `tvm.relax.vm` until v0.12."""
 
 __all__ = [
+    "AnyType",
     "BlockBuilder",
     "Executable",
     "Function",
+    "ObjectType",
     "PyExprMutator",
     "PyExprVisitor",
+    "ShapeType",
+    "TensorType",
+    "TupleType",
+    "Type",
     "VirtualMachine",
     "analysis",
     "backend",

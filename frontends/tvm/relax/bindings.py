@@ -41,6 +41,8 @@ class VarBinding(Binding):
         self.var = var
         self.value = value
         var.bound_value = value
+        if var.known_struct_info is None:
+            var.take_struct_info(value.struct_info)
 
     def emit(self, writer: Writer) -> SSAValue:
         return self.value.emit(writer)
@@ -53,6 +55,7 @@ class MatchCast(Binding):
         self.var = var
         self.value = value
         self.struct_info = struct_info
+        var.take_struct_info(struct_info)
 
     def emit(self, writer: Writer) -> SSAValue:
         output = writer.insert(relax.MatchCastOp(self.value.emit(writer), self.struct_info.type)).output

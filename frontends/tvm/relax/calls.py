@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import TupleType
 from xdsl.ir import SSAValue
 
 from ....backends.devices.device import Device
-from ....core.errors import ArgumentError
+from ....core.errors import ArgumentError, UnsupportedError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
 from ....operators.relax.functions import sizes_of_call
@@ -191,6 +191,8 @@ def _emit(writer: Writer, call: Call) -> SSAValue:
         case Op(name=name):
             emitter = _EMITTERS.get(name)
             return _emit_operator(writer, call, name) if emitter is None else emitter(writer, call)
+        case _:
+            raise UnsupportedError(f"a call of {call.op!r}, expected a function of the module or an operator")
 
 
 def _emit_function_call(writer: Writer, call: Call, name: str) -> SSAValue:

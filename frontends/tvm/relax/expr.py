@@ -159,13 +159,28 @@ class Var(Expr):
     """A variable: a parameter, or the name of the value of a binding. bound_value: the expression that a binding gives
     it, None for a parameter."""
 
-    def __init__(self, name_hint: str, struct_info: StructInfo | Sequence[Any], type: StructInfo | None = None):
-        """struct_info: the type; in programs of 2022 the shape of a tensor, of which `type` has the data type."""
+    def __init__(
+        self, name_hint: str, struct_info: StructInfo | Sequence[Any] | None = None, type: StructInfo | None = None
+    ):
+        """struct_info: the type, by default that of the binding; in programs of 2022 the shape of a tensor, of which
+        `type` has the data type."""
         self.name_hint = name_hint
         self.bound_value: Expr | None = None
-        if not isinstance(struct_info, StructInfo):
+        if struct_info is not None and not isinstance(struct_info, StructInfo):
             struct_info = TensorStructInfo(struct_info, "float32" if type is None else type.dtype)
         self._struct_info = struct_info
+
+    @property
+    def struct_info(self) -> StructInfo:
+        """The type. ArgumentError for a variable without type that no binding has."""
+        if self._struct_info is None:
+            raise ArgumentError(f"variable {self.name_hint} has no type, expected a binding of it, or a type")
+        return self._struct_info
+
+    def take_struct_info(self, struct_info: StructInfo) -> None:
+        """Sets the type of a variable that has none."""
+        if self._struct_info is None:
+            self._struct_info = struct_info
 
     @property
     def vid(self) -> Var:
@@ -257,6 +272,12 @@ class ShapeExpr(Expr):
 
     def emit(self, writer: Writer) -> SSAValue:
         return writer.insert(relax.ShapeOp(self.struct_info.type)).output
+
+
+def get_shape_of(expr: Expr) -> Expr:
+    """The shape of a tensor: its sizes if they are known, else a call of `shape_of`."""
+    sizes = expr.struct_info.shape
+    return Call(Op.get("relax.shape_of"), [expr]) if sizes is None else ShapeExpr(sizes)
 
 
 class Tuple(Expr):
@@ -404,5 +425,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Attrs", "Call", "Constant", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue", "ShapeExpr",
-    "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern",
+    "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern", "get_shape_of",
 ]  # fmt: skip

@@ -64,6 +64,12 @@ class Function(FunctionModule):
         Module.__init__(function, ModuleOp([copy]), used)
         return function
 
+    def is_of(self, op: relax.FuncOp, constants: Mapping[str, Any]) -> bool:
+        """Whether this is the function of an operation of a module with these arrays."""
+        same = all(array is constants.get(name) for name, array in self.constants.items())
+        blocks: dict[Any, Any] = {op.parent: self.func.parent}
+        return same and op.is_structurally_equivalent(self.func, blocks)
+
     def of_op(self, op: relax.FuncOp, constants: Mapping[str, Any]) -> Function:
         """Another function of the same module. constants: the arrays of `op`."""
         return Function.from_op(op, constants, self._module)

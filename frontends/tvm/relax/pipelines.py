@@ -49,6 +49,18 @@ def _tuning(
     return run
 
 
+def zero_pipeline(*, enable_to_non_dataflow: bool = False) -> Runnable:
+    """The pipeline "zero". enable_to_non_dataflow: ignored, dataflow regions have no effect on kernels."""
+    return _zero()
+
+
+def default_build_pipeline() -> Runnable:
+    """The pipeline "default_build"."""
+    return get_pipeline("default_build")
+
+
+static_shape_tuning_pipeline = _tuning
+
 _PIPELINES: dict[str, Callable[..., Runnable]] = {
     "zero": _zero,
     "static_shape_tuning": _tuning,

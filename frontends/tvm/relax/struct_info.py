@@ -15,6 +15,7 @@ from ....backends.devices.device import Device
 from ....expressions.expr import PrimExpr
 from ....expressions.sizes import size_text
 from ....operators.relax import CallableType, ObjectType, PrimType, ShapeType
+from ....operators.relax.text import type_text
 from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
 from ....operators.relay import Size
 from ...tvmscript.values import RelaxType
@@ -93,8 +94,19 @@ class StructInfo:
     def __hash__(self) -> int:
         return hash((self.type, self.device))
 
+    def script(self, **options: Any) -> str:
+        """The type as TVMScript. options: of TVM's printer, which the text does not depend on."""
+        text = type_text(self.type)
+        if self.device is None:
+            return text
+        return f"{text[:-1]}, vdevice={self.device!r})".replace("(, ", "(")
+
+    def show(self, style: str | None = None, black_format: bool = False, **options: Any) -> None:
+        """Prints `script()`. The options are those of TVM's printer, which the text does not depend on."""
+        print(self.script())
+
     def __repr__(self) -> str:
-        return f"StructInfo({self.type}{'' if self.device is None else f' on {self.device}'})"
+        return self.script()
 
 
 class TensorStructInfo(StructInfo):

@@ -14,6 +14,7 @@ from ...relay.functor import bind
 from ...relay.types import Type
 from ..containers import leaves_of, tuple_object
 from ..contrib.graph_executor import GraphModule
+from ..former_names import former_names
 from ..ir.module import IRModule
 from ..nd import Device, array
 from ..transform import PassContext
@@ -115,6 +116,7 @@ def _nested(type: Type, results: Iterator[Any]) -> Any:
     return next(results)
 
 
+@former_names(device="ctx")
 def create_executor(
     kind: str = "debug",
     mod: Module | None = None,

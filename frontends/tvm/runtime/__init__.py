@@ -54,10 +54,11 @@ __getattr__ = report_absent("tvm.runtime")
 
 def load_module(
     path: str | os.PathLike[str],
+    fmt: str = "",
 ) -> OperatorModule | GraphExecutorFactoryModule | relax.Executable | KernelText:
     """The functions, the graph or the program saved by `export_library`, or by `save` in an object file, perhaps linked
     to a library since; of a file `.cu` or `.ptx` the text of the kernels. A saved module is native code:
-    load only trusted files.
+    load only trusted files. fmt: ignored, the file states its format.
 
     LoadError if the file is broken, or built for another machine.
     """

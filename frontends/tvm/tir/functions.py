@@ -91,6 +91,7 @@ bitwise_xor = _binary("xor", "The bits in which two integers differ.")
 shift_left = _binary("shl", "`lhs << rhs`.")
 shift_right = _binary("shr", "`lhs >> rhs`.")
 pow = power
+divide = div
 
 
 def bitwise_not(x: Any, span: None = None) -> PrimExpr:
@@ -259,6 +260,7 @@ __all__ = [
     "cos",
     "cosh",
     "div",
+    "divide",
     "erf",
     "exp",
     "exp2",

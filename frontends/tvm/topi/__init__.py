@@ -7,12 +7,13 @@ from typing import Any
 
 from ....core.errors import UnsupportedError
 from ....expressions.errors import TeError
+from ....expressions.expr import Select
 from ....expressions.functions import all as all_of
 from ....expressions.functions import floordiv as floordiv_of
 from ....expressions.functions import floormod as floormod_of
 from ....expressions.functions import if_then_else
 from ....expressions.tensor import Tensor, compute
-from ....operators import coordinates, indexing, layouts, scans, sorting
+from ....operators import broadcast, coordinates, indexing, layouts, like, scans, sorting
 from ....operators import einsum as _einsum
 from ....operators import math as _math
 from ....operators import transform as _transform
@@ -28,7 +29,6 @@ from ....operators.broadcast import (
     floor_mod,
     greater,
     greater_equal,
-    left_shift,
     less,
     less_equal,
     logical_and,
@@ -40,73 +40,32 @@ from ....operators.broadcast import (
     multiply,
     not_equal,
     power,
-    right_shift,
     subtract,
 )
 from ....operators.coordinates import invert_permutation, unravel_index
 from ....operators.filling import arange as _arange
+from ....operators.filling import eye as _eye
 from ....operators.filling import full as _full
-from ....operators.filling import full_like, trilu
-from ....operators.fixed_point import fixed_point_multiply
-from ....operators.indexing import gather_nd, reverse_sequence, scatter_elements, scatter_nd, sequence_mask
-from ....operators.like import collapse_sum_to as collapse_sum
-from ....operators.like import ndarray_size
-from ....operators.like import shape_of as shape
+from ....operators.filling import full_like as _full_like
+from ....operators.filling import trilu
+from ....operators.fixed_point import fixed_point_multiply as _fixed_point_multiply
+from ....operators.indexing import scatter_elements, scatter_nd, sequence_mask
 from ....operators.math import (
-    abs,
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atanh,
     bitwise_not,
-    ceil,
-    clip,
-    cos,
-    cosh,
-    erf,
-    exp,
-    floor,
-    isfinite,
-    isinf,
-    isnan,
-    log,
-    log2,
-    log10,
     logical_not,
-    negative,
-    round,
-    rsqrt,
-    sigmoid,
-    sign,
-    sin,
-    sinh,
-    sqrt,
-    tan,
-    tanh,
-    trunc,
 )
-from ....operators.math import cast_to as cast
-from ....operators.math import copy as identity
 from ....operators.reduction import all, any, max, min, prod, sum
 from ....operators.reduction import argmax as _argmax
 from ....operators.reduction import argmin as _argmin
 from ....operators.sorting import sort
 from ....operators.transform import (
     broadcast_to,
-    expand_dims,
     one_hot,
-    repeat,
-    reshape,
     sliding_window,
-    split,
-    squeeze,
-    tile,
-    transpose,
     where,
 )
 from ..absent import report_absent
+from ..former_names import former_names
 from . import cuda, generic, image, nn, random, sparse, tag, testing, util, utils, x86
 from .utils import get_const_int
 
@@ -157,6 +116,11 @@ __all__ = [
     "erf",
     "exp",
     "expand_dims",
+    "expand_like",
+    "eye",
+    "fast_erf",
+    "fast_exp",
+    "fast_tanh",
     "fixed_point_multiply",
     "flip",
     "floor",
@@ -230,6 +194,7 @@ __all__ = [
     "sqrt",
     "squeeze",
     "stack",
+    "strided_set",
     "strided_slice",
     "subtract",
     "sum",
@@ -250,6 +215,43 @@ __all__ = [
     "where",
     "x86",
 ]  # fmt: skip
+
+
+# The names of arguments in `tvm.topi`, which differ from those of operators on graphs
+
+(
+    abs, acos, acosh, asin, asinh, atan, atanh, ceil, clip, cos, cosh, erf, exp, floor, isfinite, isinf, isnan,
+    log, log2, log10, negative, round, rsqrt, sigmoid, sign, sin, sinh, sqrt, tan, tanh, trunc, identity,
+    fixed_point_multiply, full_like,
+) = map(
+    former_names(data="x"),
+    (
+        _math.abs, _math.acos, _math.acosh, _math.asin, _math.asinh, _math.atan, _math.atanh, _math.ceil,
+        _math.clip, _math.cos, _math.cosh, _math.erf, _math.exp, _math.floor, _math.isfinite, _math.isinf,
+        _math.isnan, _math.log, _math.log2, _math.log10, _math.negative, _math.round, _math.rsqrt,
+        _math.sigmoid, _math.sign, _math.sin, _math.sinh, _math.sqrt, _math.tan, _math.tanh, _math.trunc,
+        _math.copy, _fixed_point_multiply, _full_like,
+    ),
+)  # fmt: skip
+fast_exp, fast_tanh, fast_erf = exp, tanh, erf
+"""TVM's approximations of functions; the exact functions."""
+left_shift, right_shift = map(former_names(lhs="x", rhs="n"), (broadcast.left_shift, broadcast.right_shift))
+expand_dims, gather_nd, repeat, reshape, reverse_sequence, squeeze, tile, transpose = map(
+    former_names(data="a"),
+    (
+        _transform.expand_dims, indexing.gather_nd, _transform.repeat, _transform.reshape, indexing.reverse_sequence,
+        _transform.squeeze, _transform.tile, _transform.transpose,
+    ),
+)  # fmt: skip
+eye = former_names(rows="n", columns="m")(_eye)
+split = former_names(data="ary")(_transform.split)
+shape, ndarray_size = map(former_names(data="array"), (like.shape_of, like.ndarray_size))
+collapse_sum = former_names(shape="target_shape")(like.collapse_sum_to)
+
+
+def cast(x: Tensor, dtype: str, span: Any = None) -> Tensor:
+    """The elements in another data type. span: ignored; the place in a source file."""
+    return _math.cast_to(x, dtype)
 
 
 broadcast_add, broadcast_sub, broadcast_mul, broadcast_div = add, subtract, multiply, divide
@@ -282,9 +284,9 @@ def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
     return _transform.concatenate(*a_tuple, axis=axis)
 
 
-def stack(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
+def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape, stacked along a new axis."""
-    return _transform.stack(*tensors, axis=axis)
+    return _transform.stack(*a, axis=axis)
 
 
 def flip(a: Tensor, axis: int = 0) -> Tensor:
@@ -317,6 +319,44 @@ def strided_slice(
     if slice_mode != "end":
         raise UnsupportedError(f"strided_slice with slice_mode {slice_mode!r}, expected 'end' or 'size'")
     return _transform.strided_slice(a, begin, end, strides, axes)
+
+
+def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
+    """A tensor with new axes, along which the elements repeat, of the shape of `shape_like`; all of its axes may be new
+    for a tensor of one element. TeError unless the other axes are those of `a`."""
+    new = {each % shape_like.ndim for each in axis}
+    if a.ndim == 1 and len(new) == shape_like.ndim:
+        return compute(shape_like.shape, lambda *_: a(0), "expand_like", "broadcast")
+    if len(new) + a.ndim != shape_like.ndim:
+        raise TeError(f"expand_like: {a.ndim} axes and {len(new)} new ones, expected {shape_like.ndim} together")
+
+    def element(*axes: Any) -> Any:
+        return a(*(each for n, each in enumerate(axes) if n not in new))
+
+    return compute(shape_like.shape, element, "expand_like", "broadcast")
+
+
+def strided_set(a: Tensor, v: Tensor, begin: Tensor, end: Tensor, strides: Tensor | None = None) -> Tensor:
+    """A tensor in which the elements from `begin` up to `end`, exclusive, along each axis are those of `v`.
+
+    begin, end, strides: int32 for each axis, by default the strides 1; a negative stride counts from `begin` down.
+    TeError for vectors of other sizes.
+    """
+    for each in (begin, end, *([] if strides is None else [strides])):
+        if each.ndim != 1 or each.dtype != "int32" or get_const_int(each.shape[0]) != a.ndim:
+            raise TeError(f"strided_set: {each} of {each.dtype}, expected a vector of {a.ndim} int32")
+
+    def element(*axes: Any) -> Any:
+        chosen, places = [], []
+        for n, axis in enumerate(axes):
+            step = 1 if strides is None else strides(n)
+            place = axis - begin(n)
+            inside = Select(step < 0, all_of(axis <= begin(n), axis > end(n)), all_of(axis >= begin(n), axis < end(n)))
+            chosen += [inside, floormod_of(place, step).equal(0)]
+            places.append(floordiv_of(place, step))
+        return if_then_else(all_of(*chosen), v(*places), a(*axes))
+
+    return compute(a.shape, element, "strided_set", "injective")
 
 
 # By indices

@@ -8,6 +8,9 @@ from ....expressions.tensor import Tensor
 from ....operators import image
 from ....operators.grids import affine_grid, grid_sample
 from ....operators.windows import Window
+from ..absent import report_absent
+
+__getattr__ = report_absent("tvm.topi.image")
 
 __all__ = [
     "affine_grid", "crop_and_resize", "dilation2d_nchw", "dilation2d_nhwc", "grid_sample", "resize1d", "resize2d",

@@ -6,20 +6,40 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....core.errors import OptionError
+from ....expressions.errors import TeError
 from ....expressions.tensor import Tensor, compute
-from ....operators import broadcast, convolutions, image, nn, normalization, padding, pools, vision
-from ....operators.activations import leaky_relu, prelu, relu
+from ....operators import (
+    activations,
+    broadcast,
+    convolutions,
+    image,
+    layouts,
+    nn,
+    normalization,
+    padding,
+    pools,
+    sparse,
+    vision,
+)
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
 from ....operators.broadcast import add
 from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
 from ....operators.losses import nll_loss
-from ....operators.nn import log_softmax, matmul, softmax
+from ....operators.nn import matmul, softmax
 from ....operators.normalization import l2_normalize, rms_norm
-from ....operators.sparse import sparse_add, sparse_conv2d_of, sparse_dense_of, sparse_transpose
+from ....operators.sparse import sparse_conv2d_of, sparse_dense_of
 from ....operators.windows import Window, each_dimension
 from ..absent import report_absent
 from ..former_names import former_names
+from .bitserial import (
+    binarize_pack,
+    binary_dense,
+    bitpack,
+    bitserial_conv2d_nchw,
+    bitserial_conv2d_nhwc,
+    bitserial_dense,
+)
 from .blocked import conv2d_NCHWc, padding_to_ceil, pool, pool_grad
 from .depthwise import depthwise_conv2d_nchw, depthwise_conv2d_nhwc
 from .lstm import lstm
@@ -34,6 +54,14 @@ __all__ = [
     "add",
     "batch_matmul",
     "batch_norm",
+    "batch_to_space_nd",
+    "binarize_pack",
+    "binary_dense",
+    "bitpack",
+    "bitserial_conv2d_nchw",
+    "bitserial_conv2d_nhwc",
+    "bitserial_dense",
+    "conv",
     "conv1d",
     "conv1d_ncw",
     "conv1d_nwc",
@@ -55,11 +83,16 @@ __all__ = [
     "depthwise_conv2d_nchw",
     "depthwise_conv2d_nhwc",
     "dilate",
+    "fast_softmax",
     "flatten",
     "global_pool",
+    "group_conv1d_ncw",
+    "group_conv1d_nwc",
     "group_conv1d_transpose_ncw",
     "group_conv2d_nchw",
+    "group_conv2d_nhwc",
     "group_conv2d_transpose_nchw",
+    "group_conv3d_transpose_ncdhw",
     "group_norm",
     "instance_norm",
     "l2_normalize",
@@ -81,8 +114,10 @@ __all__ = [
     "relu",
     "rms_norm",
     "scale_shift_nchw",
+    "scale_shift_nchwc",
     "scale_shift_nhwc",
     "softmax",
+    "space_to_batch_nd",
     "space_to_depth",
     "sparse_add",
     "sparse_conv2d",
@@ -93,6 +128,18 @@ __all__ = [
     "upsampling",
     "upsampling3d",
 ]
+
+
+relu, leaky_relu, log_softmax = map(former_names(data="x"), (activations.relu, activations.leaky_relu, nn.log_softmax))
+fast_softmax = softmax
+"""TVM's approximation of `softmax`; the exact function."""
+prelu = former_names(data="x", alpha="slope")(activations.prelu)
+sparse_transpose = former_names(data="sparse_data", indices="sparse_indices", indptr="sparse_indptr")(
+    sparse.sparse_transpose
+)
+sparse_add = former_names(dense="dense_data", data="sparse_data", indices="sparse_indices", indptr="sparse_indptr")(
+    sparse.sparse_add
+)
 
 
 def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
@@ -203,6 +250,47 @@ def group_conv2d_nchw(
     return convolutions.conv2d(Input, Filter, stride, padding, dilation, groups, out_dtype=out_dtype or "")
 
 
+def group_conv2d_nhwc(
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, groups: int,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The grouped convolution of images in the layout NHWC, with weights in the layout HWIO."""
+    return conv(Input, Filter, stride, padding, dilation, groups, "NHWC", "HWIO", out_dtype)
+
+
+def group_conv1d_ncw(
+    data: Tensor, kernel: Tensor, strides: Window = 1, padding: Window = 0, dilation: Window = 1, groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The grouped convolution of signals in the layout NCW, with weights in the layout OIW."""
+    return conv1d(data, kernel, strides, padding, dilation, groups, "NCW", "OIW", out_dtype)
+
+
+def group_conv1d_nwc(
+    data: Tensor, kernel: Tensor, strides: Window = 1, padding: Window = 0, dilation: Window = 1, groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The grouped convolution of signals in the layout NWC, with weights in the layout WIO."""
+    return conv1d(data, kernel, strides, padding, dilation, groups, "NWC", "WIO", out_dtype)
+
+
+def conv(
+    inp: Tensor, filt: Tensor, stride: Window, padding: Window, dilation: Window, groups: int, data_layout: str,
+    kernel_layout: str = "", out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The grouped convolution of signals, images or volumes. kernel_layout: by default OIHW, or HWIO for data whose
+    channels are last, with the axes of the data. TeError for data of other dimensions."""
+    axes = "".join(letter for letter in data_layout if letter in "DHW")
+    operators = {1: convolutions.conv1d, 2: convolutions.conv2d, 3: convolutions.conv3d}
+    if len(axes) not in operators:
+        raise TeError(f"conv: data_layout {data_layout!r}, expected axes N, C and one to three of D, H and W")
+    layout = kernel_layout or (f"{axes}IO" if data_layout.endswith("C") else f"OI{axes}")
+    return operators[len(axes)](
+        inp, filt, stride, padding, dilation, groups,
+        data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
+    )  # fmt: skip
+
+
 def group_conv1d_transpose_ncw(
     data: Tensor, kernel: Tensor, stride: Window, padding: Window, out_dtype: str, output_padding: Window, groups: int
 ) -> Tensor:
@@ -235,24 +323,32 @@ def conv2d_transpose_nchw(
     return group_conv2d_transpose_nchw(Input, Filter, strides, padding, out_dtype, output_padding, 1)
 
 
+def group_conv3d_transpose_ncdhw(
+    data: Tensor, kernel: Tensor, strides: Window, padding: Window, out_dtype: str, output_padding: Window, groups: int
+) -> Tensor:
+    """The grouped transposed convolution of volumes in the layout NCDHW, with weights in the layout IODHW."""
+    return convolutions.conv3d_transpose(
+        data, kernel, strides, padding, groups=groups, output_padding=output_padding, out_dtype=out_dtype
+    )
+
+
 def conv3d_transpose_ncdhw(
     Input: Tensor, Filter: Tensor, strides: Window, padding: Window, out_dtype: str, output_padding: Window
 ) -> Tensor:
     """The transposed convolution of volumes in the layout NCDHW, with weights in the layout IODHW."""
-    return convolutions.conv3d_transpose(
-        Input, Filter, strides, padding, output_padding=output_padding, out_dtype=out_dtype
-    )
+    return group_conv3d_transpose_ncdhw(Input, Filter, strides, padding, out_dtype, output_padding, 1)
 
 
 def conv3d(
     data: Tensor, kernel: Tensor, strides: Window, padding: Window, dilation: Window, groups: int = 1,
-    data_layout: str = "NCDHW",
+    data_layout: str = "NCDHW", out_dtype: str | None = None,
 ) -> Tensor:  # fmt: skip
     """The convolution of volumes; weights in the layout OIDHW, or DHWIO for NDHWC."""
     layout = "DHWIO" if data_layout == "NDHWC" else "OIDHW"
     return convolutions.conv3d(
-        data, kernel, strides, padding, dilation, groups, data_layout=data_layout, kernel_layout=layout
-    )
+        data, kernel, strides, padding, dilation, groups,
+        data_layout=data_layout, kernel_layout=layout, out_dtype=out_dtype or "",
+    )  # fmt: skip
 
 
 def conv1d_ncw(
@@ -271,14 +367,20 @@ def conv1d_nwc(
     return conv1d(data, kernel, strides, padding, dilation, data_layout="NWC", out_dtype=out_dtype)
 
 
-def conv3d_ncdhw(Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window) -> Tensor:
+def conv3d_ncdhw(
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
     """The convolution of volumes in the layout NCDHW, with weights in the layout OIDHW."""
-    return conv3d(Input, Filter, stride, padding, dilation)
+    return conv3d(Input, Filter, stride, padding, dilation, groups, out_dtype=out_dtype)
 
 
-def conv3d_ndhwc(Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window) -> Tensor:
+def conv3d_ndhwc(
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Window, dilation: Window, groups: int = 1,
+    out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
     """The convolution of volumes in the layout NDHWC, with weights in the layout DHWIO."""
-    return conv3d(Input, Filter, stride, padding, dilation, data_layout="NDHWC")
+    return conv3d(Input, Filter, stride, padding, dilation, groups, "NDHWC", out_dtype)
 
 
 def dilate(data: Tensor, strides: Sequence[int], dilation_value: float = 0.0, name: str = "DilatedInput") -> Tensor:
@@ -294,6 +396,31 @@ def scale_shift_nchw(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
 def scale_shift_nhwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
     """The images NHWC times the scale, plus the shift of each channel."""
     return compute(Input.shape, lambda b, i, j, c: Input[b, i, j, c] * Scale[c] + Shift[c], "ScaleShift", "broadcast")
+
+
+def scale_shift_nchwc(Input: Tensor, Scale: Tensor, Shift: Tensor) -> Tensor:
+    """The images NCHWc times the scale, plus the shift of each channel. Scale, Shift: `[chunk, channel in it]`."""
+    return compute(
+        Input.shape, lambda b, c, i, j, k: Input[b, c, i, j, k] * Scale[c, k] + Shift[c, k], "ScaleShift", "broadcast"
+    )
+
+
+def space_to_batch_nd(
+    data: Tensor,
+    block_shape: Sequence[int],
+    pad_before: Sequence[int],
+    pad_after: Sequence[int],
+    pad_value: float = 0.0,
+) -> Tensor:
+    """The images of the elements at the same position in blocks of images, which are padded first."""
+    return layouts.space_to_batch_nd(data, block_shape, list(zip(pad_before, pad_after, strict=True)), pad_value)
+
+
+def batch_to_space_nd(
+    data: Tensor, block_shape: Sequence[int], crop_begin_list: Sequence[int], crop_end_list: Sequence[int]
+) -> Tensor:
+    """The images of which `space_to_batch_nd` made `data`, without the elements before and after each axis."""
+    return layouts.batch_to_space_nd(data, block_shape, list(zip(crop_begin_list, crop_end_list, strict=True)))
 
 
 def _choose(pool_type: str, greatest: Callable[..., Tensor], mean: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,59 @@ def get_shape(tensor: Any) -> tuple[Any, ...]:
     return get_const_tuple(tensor.shape)
 
 
+class InvalidShapeError(ValueError):
+    """The error of schedules of users for shapes that they do not support."""
+
+
+def get_float_tuple(in_tuple: Sequence[Any]) -> tuple[float, ...]:
+    """Constant floats as floats of Python. TeError for other expressions."""
+    return tuple(get_const_float(each) for each in in_tuple)
+
+
+def const_vector(vector: Any, name: str = "const_vector") -> Tensor:
+    """A tensor of the numbers of an array of one dimension."""
+    return _constant(np.asarray(vector), name)
+
+
+def const_matrix(matrix: Any, name: str = "const_matrix", attrs: Mapping[str, Any] | None = None) -> Tensor:
+    """A tensor of the numbers of an array of two dimensions. attrs: of the computation, by default those that leave it
+    to the schedules of its readers."""
+    return _constant(np.asarray(matrix), name, attrs or {"const_matrix": True, "schedule_rule": "None"})
+
+
+def _constant(array: np.ndarray[Any, Any], name: str, attrs: Mapping[str, Any] | None = None) -> Tensor:
+    dtype = array.dtype.name
+
+    def element(*axes: PrimExpr) -> PrimExpr:
+        value: PrimExpr = const(0, dtype)
+        for place in np.ndindex(array.shape):
+            at = functions.all(*(axis.equal(n) for axis, n in zip(axes, place, strict=True)))
+            value = Select(at, const(array[place].item(), dtype), value)
+        return value
+
+    return compute(array.shape, element, name, attrs=None if attrs is None else dict(attrs))
+
+
+def get_max_power2_factor(n: int, max_value: int | None = None) -> int:
+    """The greatest power of two that divides a number. max_value: its upper bound."""
+    factor = 1
+    while n % (2 * factor) == 0 and (max_value is None or 2 * factor <= max_value):
+        factor *= 2
+    return factor
+
+
+def is_empty_shape(shape: Sequence[Any]) -> bool:
+    """Whether a size of a shape is 0."""
+    return any(equal_const_int(each, 0) for each in shape)
+
+
+def swap(arr: Sequence[Any], axis: int) -> list[Any]:
+    """A sequence with an element and the last one exchanged."""
+    result = list(arr)
+    result[axis], result[-1] = result[-1], result[axis]
+    return result
+
+
 def prod(x: Sequence[Any]) -> Any:
     """The product of extents; 1 for none."""
     result = as_expr(1)
@@ -149,21 +202,9 @@ def unravel_index(idx: PrimExpr | Var, shape: Sequence[Any]) -> list[PrimExpr]:
     return indices
 
 
-def const_matrix(matrix: Any, name: str = "const_matrix") -> Tensor:
-    """A matrix of numpy as a tensor, whose elements are selected by their indices."""
-    dtype, (rows, columns) = str(matrix.dtype), matrix.shape
-
-    def element(i: PrimExpr, j: PrimExpr) -> PrimExpr:
-        value: PrimExpr = const(0, dtype)
-        for (row, column), number in np.ndenumerate(matrix):
-            is_here = functions.all(floormod(i, rows).equal(row), floormod(j, columns).equal(column))
-            value = Select(is_here, const(number.item(), dtype), value)
-        return value
-
-    return compute((rows, columns), element, name, attrs={"const_matrix": True, "schedule_rule": "None"})
-
-
 __all__ = [
-    "ceil_div", "const_matrix", "equal_const_int", "get_const_float", "get_const_int", "get_const_tuple", "get_shape",
-    "infer_pad", "infer_stride", "prod", "ravel_index", "simplify", "traverse_inline", "unravel_index", "within_index",
+    "InvalidShapeError", "ceil_div", "const_matrix", "const_vector", "equal_const_int", "get_const_float",
+    "get_const_int", "get_const_tuple", "get_float_tuple", "get_max_power2_factor", "get_shape", "infer_pad",
+    "infer_stride", "is_empty_shape", "prod", "ravel_index", "simplify", "swap", "traverse_inline", "unravel_index",
+    "within_index",
 ]  # fmt: skip

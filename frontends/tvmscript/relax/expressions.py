@@ -166,6 +166,9 @@ def _field(context: RelaxContext, value: RelaxValue, node: syntax.Subscript) -> 
 @calls(Word, dialect=RELAX)
 def _call_word(context: RelaxContext, word: Word, span: Span, args: list[Value], keywords: dict[str, Value]) -> Value:
     path = path_of(word)
+    if word.namespace == "tvm" and path.startswith("relax."):  # `tvm.relax.op.add`, in full
+        path = path.removeprefix("relax.").removeprefix("op.")
+        word = Word("R", path)
     if word.namespace in ("R", "tvm") and path in ("cpu", "cuda") and len(args) < 2 and not keywords:
         return _device(path, [python_number(arg) for arg in args], span)
     if word.namespace == "R":

@@ -1,5 +1,8 @@
 """`tvm.dlight`: rules that schedule the kernels of a module."""
 
+# Annotations are TVMScript here, not types.
+# pyright: reportInvalidTypeForm=false
+
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from stepwell.frontends.tvm import relax, s_tir, te, tir
 from stepwell.frontends.tvm.ir.module import IRModule
 from stepwell.frontends.tvm.relax.frontend import nn
 from stepwell.frontends.tvm.target import Target
+from stepwell.script import tir as T
 
 CUDA = Target("cuda")
 
@@ -139,3 +143,30 @@ def test_rules_for_processors() -> None:
     with Target("llvm"):
         mod = dl.ApplyDefaultSchedule(dl.cpu.GEMV(), dl.cpu.Reduction())(_functions(64, 128))
     assert scheduled(mod) == ["column"]
+
+
+def test_a_matrix_of_computed_elements_times_a_vector() -> None:
+    @T.prim_func
+    def decoded(
+        W: T.Buffer((256, 64), "uint32"), S: T.Buffer((256, 16), "float16"), V: T.Buffer((512,), "float16"),
+        C: T.Buffer((256,), "float16"),
+    ):  # fmt: skip
+        A = T.alloc_buffer((256, 512), "float16")
+        for i, j in T.grid(256, 512):
+            with T.block("decode"):
+                vi, vj = T.axis.remap("SS", [i, j])
+                A[vi, vj] = T.Cast("float16", W[vi, vj // 8] >> T.Cast("uint32", vj % 8 * 4) & 15) * S[vi, vj // 32]
+        for i, k in T.grid(256, 512):
+            with T.block("gemv"):
+                vi, vk = T.axis.remap("SR", [i, k])
+                with T.init():
+                    C[vi] = T.float16(0)
+                C[vi] = C[vi] + V[vk] * A[vi, vk]
+
+    func = tvm.IRModule({"main": decoded})["main"]
+    assert dl.gpu.GEMV().apply(func, CUDA, False) is not None
+    assert dl.gpu.LowBatchGEMV(4).apply(func, CUDA, False) is not None
+    a = te.placeholder((64, 128), name="a")
+    k = te.reduce_axis((0, 128), name="k")
+    total = te.create_prim_func([a, te.compute((64,), lambda i: te.sum(a[i, k], axis=k))])
+    assert dl.gpu.GEMV().apply(total, CUDA, False) is None

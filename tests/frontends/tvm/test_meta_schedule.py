@@ -362,6 +362,8 @@ def test_databases_can_be_united() -> None:
         union = ms.database.Database.create(kind, ms.database.MemoryDatabase(), slow, fast)
         record: Any = union.query_tuning_record(product())
         assert [each.value for each in record.run_secs] == [expected]
+        assert record.as_json()["run_secs"] == [expected]
+        assert len(record.as_measure_candidate().args_info) == 3
         assert union.has_schedules_of_users()
     assert ms.database.UnionDatabase().query(product()) is None
 

@@ -817,6 +817,11 @@ def test_files_of_packages_of_tvm_are_those_packages(warm_python: WarmPython) ->
         "import tvm.relay.frontend.pytorch, tvm.relax.pipeline",
         "from tvm._ffi.registry import register_func",
         "import tvm.s_tir.pipeline, tvm.dlight.gpu.fallback, tvm.relax.frontend.torch.fx_translator",
+        "from tvm.topi.nn.conv2d import *",
+        "assert conv2d_nchw is tvm.topi.nn.conv2d_nchw",
+        "from tvm.topi.nn.bnn import *",
+        "from tvm.topi.einsum import einsum",
+        "import tvm.topi.nn.conv1d_transpose, tvm.topi.image.resize, tvm.topi.random.kernel",
     ]
     code = "import stepwell.frontends.tvm as t; t.install()\n" + "\n".join(lines)
     done = warm_python.run("-c", code)
@@ -831,6 +836,34 @@ def test_pipelines_of_kernels_leave_them_to_the_build() -> None:
         assert each(mod).script() == mod.script()
     with pytest.raises(OptionError, match="pipeline 'nothing', expected one of default"):
         pipelines.get_tir_pipeline("nothing")
+
+
+def test_data_types_of_numpy_are_data_types() -> None:
+    dtypes: Any = (np.float16, np.dtype("float16"))
+    x: Any = tvm.relay.var("x", shape=(1,))
+    for dtype in dtypes:
+        assert tvm.relay.const(1, dtype).data.dtype == "float16"
+        assert tvm.relax.const(1, dtype).data.dtype == "float16"
+        assert te.placeholder((1,), dtype).dtype == "float16"
+        assert te.var("n", np.int64).astype(dtype).dtype == "float16"
+        typed: Any = tvm.relay.var("x", shape=(1,), dtype=dtype).type_annotation
+        assert typed.dtype == "float16"
+        cast: Any = tvm.relay.cast(x, dtype)
+        assert cast.attrs.dtype == "float16"
+        assert tvm.relax.TensorStructInfo((1,), dtype).dtype == "float16"
+        assert tvm.nd.empty((1,), dtype).dtype == "float16"
+
+
+def test_lists_and_tuples_are_arrays_of_nodes() -> None:
+    assert isinstance((1, 2), tvm.ir.Array)
+    assert isinstance([], tvm.ir.container.Array)
+    assert not isinstance({}, tvm.ir.Array)
+    assert tvm.ir.Array([1, 2])[1] == 2
+
+
+def test_devices_by_the_names_of_their_arguments() -> None:
+    assert tvm.device(dev_type="cpu", dev_id=0) == tvm.cpu()
+    assert tvm.cuda(dev_id=0) == tvm.cuda(0)
 
 
 def test_graphs_of_users_are_read() -> None:

@@ -212,3 +212,50 @@ def test_packed_functions_of_models() -> None:
     np.testing.assert_allclose(applied(lambda x: doubles["tests.nn.double"](x), SIGNAL)[0], 2 * SIGNAL)
     with pytest.raises(ArgumentError, match="function 'nothing', expected tests"):
         doubles["nothing"]
+
+
+def test_types_of_arguments_are_objects() -> None:
+    class Sum(nn.Module):
+        def __init__(self) -> None:
+            self.weight = nn.Parameter((2,), "float32")
+
+        def forward(self, x: Any, n: Any) -> Any:
+            return nn.op.add(x, self.weight)
+
+    module = Sum()
+    raw = {"forward": {"x": nn.spec.Tensor((3, 2)), "n": int, "$": {"param_mode": "packed"}}}
+    spec = nn.spec.ModuleSpec.from_raw(raw, module)
+    assert str(module.export_tvm(spec)[0]) == str(module.export_tvm(raw)[0])
+    assert (spec.method_names, spec.method_specs[0].param_mode) == (["forward"], "packed")
+    method = nn.spec.MethodSpec.from_torch([np.zeros((3, 2), "float32"), 4], module.forward)
+    assert str(method) == f"MethodSpec(x: {nn.spec.Tensor([3, 2])}, n: {nn.spec.Int()})"
+    assert str(module.export_tvm({"forward": method})[0]) == str(
+        module.export_tvm({"forward": {"x": nn.spec.Tensor((3, 2)), "n": int}})[0]
+    )
+    with pytest.raises(OptionError, match="param_mode 'all', expected one of plain, packed, none"):
+        nn.spec.MethodSpec(module.forward, [], [], "all")
+    with pytest.raises(ArgumentError, match="from_torch: 1 arguments, expected 2: x, n"):
+        nn.spec.MethodSpec.from_torch([4], module.forward)
+
+
+def test_parts_of_modules_are_replaced() -> None:
+    seen: list[str] = []
+
+    class Wider(nn.Mutator):
+        def visit_module(self, name: str, node: Any) -> Any:
+            seen.append(name)
+            return nn.Linear(node.in_features, 8) if isinstance(node, nn.Linear) else self.visit(name, node)
+
+        def visit_param(self, name: str, node: Any) -> Any:
+            seen.append(name)
+            return nn.Parameter((5,), "float32")
+
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            self.layers = nn.ModuleList([nn.Linear(2, 3), nn.ReLU()])
+            self.named = nn.ModuleDict({"last": nn.Linear(3, 4)})
+            self.bias = nn.Parameter((3,), "float32")
+
+    model = Wider().visit("", Model())
+    assert seen == ["layers.0", "layers.1", "named.last", "bias"]
+    assert [model.layers[0].out_features, model.named["last"].out_features, model.bias.shape] == [8, 8, [5]]

@@ -360,3 +360,46 @@ def test_the_last_window_of_a_pool_may_begin_in_the_padding() -> None:
         topi.nn.pool(data, (3, 3), (3, 3), (2, 1), "max", ceil_mode=True),
     ):
         assert topi.utils.get_const_tuple(result.shape) == (1, 2, 12, 11)
+
+
+def test_arguments_by_the_names_of_topi() -> None:
+    A = given()
+    for made, expected in (
+        (topi.transpose(a=A[0], axes=[1, 0]), X.T),
+        (topi.reshape(a=A[0], newshape=(4, 3)), X.reshape(4, 3)),
+        (topi.squeeze(a=topi.expand_dims(a=A[0], axis=0)), X),
+        (topi.full_like(x=A[0], fill_value=2.0), np.full_like(X, 2)),
+        (topi.right_shift(x=topi.cast(x=A[0], dtype="int32"), n=1), X.astype("int32") >> 1),
+        (topi.nn.relu(x=topi.negative(x=A[0])), np.zeros_like(X)),
+        (topi.collapse_sum(A[0], target_shape=(1, 4)), X.sum(0, keepdims=True)),
+        (topi.split(ary=A[0], indices_or_sections=2, axis=1)[1], X[:, 2:]),
+        (topi.stack(a=[A[0], A[0]]), np.stack([X, X])),
+    ):
+        np.testing.assert_array_equal(run(made, A), expected)
+
+
+def test_a_tensor_with_new_axes_and_new_parts() -> None:
+    A, v = given(), (te.placeholder((3, 1), name="v"), -np.ones((3, 1), "float32"))
+    like = te.placeholder((3, 2, 4), name="like")
+    np.testing.assert_array_equal(run(topi.expand_like(A[0], like, [1]), A), X[:, None].repeat(2, 1))
+    places = [np.array(each, "int32") for each in ([2, 3], [-1, 0], [-1, -2])]
+    tensors = [te.placeholder((2,), "int32", name=name) for name in ("begin", "end", "strides")]
+    v = (te.placeholder((3, 2), name="v"), np.arange(6, dtype="float32").reshape(3, 2) - 10)
+    made = topi.strided_set(A[0], v[0], *tensors)
+    expected = X.copy()
+    expected[::-1, 3:0:-2] = v[1]
+    np.testing.assert_array_equal(run(made, A, v, *zip(tensors, places, strict=True)), expected)
+    with pytest.raises(TeError, match="2 axes and 2 new ones, expected 3 together"):
+        topi.expand_like(A[0], like, [0, 1])
+
+
+def test_constants_as_tensors() -> None:
+    matrix = np.array([[1, 2, 3], [4, 5, 6]], "float32")
+    np.testing.assert_array_equal(run(topi.utils.const_matrix(matrix)), matrix)
+    np.testing.assert_array_equal(run(topi.utils.const_vector([3, 1])), [3, 1])
+    np.testing.assert_array_equal(run(topi.eye(n=3, m=4, k=1)), np.eye(3, 4, 1))
+    assert topi.utils.get_max_power2_factor(48) == 16
+    assert topi.utils.get_max_power2_factor(48, 8) == 8
+    assert topi.utils.swap([1, 2, 3], 0) == [3, 2, 1]
+    assert topi.utils.is_empty_shape((2, 0))
+    assert topi.utils.get_float_tuple([te.const(1.5)]) == (1.5,)

@@ -393,3 +393,26 @@ def test_masks_select_as_many_elements_as_data_determines() -> None:
     results = relay.create_executor("vm", mod, params=params).evaluate()(x.numpy())
     for actual, expected in zip(results, (x[x > 1] * 2, torch.nonzero(x), x[x < 2]), strict=True):
         assert_near(actual.numpy(), expected)
+
+
+def test_methods_of_layers_take_tensors_of_torch() -> None:
+    nn = relax.frontend.nn
+    module = nn.Linear(3, 2)
+    types = {"forward": {"x": nn.spec.Tensor((4, 3), "float32")}}
+    with pytest.raises(ArgumentError, match="parameter weight has no values"):
+        module.jit(types)
+    weight, bias, x = torch.randn(2, 3), torch.randn(2), torch.randn(4, 3)
+    module.load_state_dict({"weight": weight.numpy(), "bias": bias.numpy()})
+    compiled = module.jit(types)
+    torch.testing.assert_close(compiled["forward"](x), torch.nn.functional.linear(x, weight, bias))
+    shown = module.jit(types, debug=True)
+    torch.testing.assert_close(shown["forward"](x), torch.nn.functional.linear(x, weight, bias))
+    with pytest.raises(ArgumentError, match="0 arguments, expected those of forward"):
+        compiled["forward"]()
+    with pytest.raises(ArgumentError, match="no method 'backward', expected one of forward"):
+        compiled["backward"]
+
+
+def test_data_types_of_torch_for_traced_graphs() -> None:
+    traced = torch.fx.symbolic_trace(torch.nn.ReLU())
+    assert 'R.Tensor((2, 3), dtype="float32")' in from_fx(traced, [((2, 3), torch.float32)]).script()

@@ -4,6 +4,10 @@
 # pyright: reportInvalidTypeForm=false, reportUndefinedVariable=false, reportGeneralTypeIssues=false
 # pyright: reportRedeclaration=false
 
+import linecache
+import sys
+import types
+
 import numpy as np
 import pytest
 
@@ -195,6 +199,29 @@ def test_a_function_without_source_is_refused() -> None:
     exec("def f(A: T.handle):\n    pass", namespace)
     with pytest.raises(ParseError, match="cannot read the source of f"):
         T.prim_func(namespace["f"])
+
+
+def test_a_class_of_a_notebook_has_a_source() -> None:
+    cell = """
+@I.ir_module
+class Doubled:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "float32")):
+        for i in range(8):
+            A[i] = A[i] * 2.0
+"""
+    name = "<ipython-input-1-0123456789ab>"
+    notebook = types.ModuleType("__notebook__")  # as `__main__` of a notebook, without a file
+    vars(notebook).update(I=I, T=T)
+    lines = [*map(str, cell.splitlines(keepends=True))]
+    linecache.cache[name] = (len(cell), None, lines, name)
+    sys.modules["__notebook__"] = notebook
+    try:
+        exec(compile(cell, name, "exec"), vars(notebook))
+    finally:
+        del sys.modules["__notebook__"], linecache.cache[name]
+    module = vars(notebook)["Doubled"]
+    assert "A[i] = A[i] * T.float32(2.0)" in module.script()
 
 
 def test_a_failing_function_of_the_caller_is_a_diagnostic() -> None:

@@ -31,6 +31,14 @@ def _reductions(func: FuncOp) -> int:
     return sum(block.init is not None for block in find_ops(func, BlockOp))
 
 
+def _reads_a_vector(block: BlockOp) -> bool:
+    """Whether a reduction reads two regions, one of which depends on some of its axes only."""
+    reads = [each for each in block.accesses if each.kind.data == "reads"]
+    axes = set(block.body.block.args)
+    used = [{value for value in each.mins if value in axes} for each in reads]
+    return block.init is not None and len(reads) == 2 and any(0 < len(each) < len(axes) for each in used)
+
+
 class Matmul(GPUScheduleRule):
     """Products of matrices and convolutions, in tiles in shared memory and registers."""
 
@@ -42,15 +50,20 @@ MatmulTensorization = MatmulTensorizationMMA = MatmulTensorizationWMMA = MatmulI
 
 
 class GEMV(GPUScheduleRule):
-    """Products of a matrix and a vector, a row by the lanes of a warp."""
+    """Products of a matrix and a vector, a row by the lanes of a warp. The elements of the matrix may be computed, from
+    integers of few bits for instance."""
 
     kinds = frozenset({"gemv"})
 
+    def fits(self, func: FuncOp, schedule: FunctionSchedule) -> bool:
+        reduced = {each.block for each in schedule.applied if each.rule == "reduction"}
+        return super().fits(func, schedule) or any(
+            block.block_name.data in reduced and _reads_a_vector(block) for block in find_ops(func, BlockOp)
+        )
 
-class LowBatchGEMV(GPUScheduleRule):
+
+class LowBatchGEMV(GEMV):
     """Products of a matrix and few vectors, scheduled as those of one vector."""
-
-    kinds = frozenset({"gemv"})
 
     def __init__(self, bucket: int = 4):
         self.bucket = bucket

@@ -41,7 +41,7 @@ def from_exported_program(
 
 def from_fx(
     model: Any,
-    input_info: Sequence[tuple[Sequence[Any], str]],
+    input_info: Sequence[tuple[Sequence[Any], Any]],
     *,
     keep_params_as_input: bool = False,
     unwrap_unit_return_tuple: bool = False,
@@ -50,13 +50,14 @@ def from_fx(
 ) -> IRModule:
     """A program for a module of `torch.fx`, with inputs `inp_0`, `inp_1`, ...; several results are a tuple.
 
-    input_info: the shape and the data type of each input.  keep_params_as_input, no_bind_return_tuple: as of
-    `from_exported_program`.  unwrap_unit_return_tuple: ignored, since one result is no tuple. UnsupportedError for a
-    `custom_convert_map`, ModelUnsupportedError for a module that uses unsupported features.
+    input_info: the shape and the data type of each input, by name or as PyTorch's.  keep_params_as_input,
+    no_bind_return_tuple: as of `from_exported_program`.  unwrap_unit_return_tuple: ignored, since one result is no
+    tuple. UnsupportedError for a `custom_convert_map`, ModelUnsupportedError for a module that uses unsupported
+    features.
     """
     if custom_convert_map:
         raise UnsupportedError("from_fx: custom_convert_map is not supported yet")
-    types = [TensorType(*info) for info in input_info]
+    types = [TensorType(shape, str(dtype).removeprefix("torch.")) for shape, dtype in input_info]
     examples: Any = import_module("....torch.examples", __package__)
     args, dynamic = examples.example_inputs([(type.shape, type.dtype) for type in types])
     names = [f"inp_{n}" for n in range(len(types))]

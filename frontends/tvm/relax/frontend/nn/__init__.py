@@ -22,6 +22,7 @@ from .modules import (
     SiLU,
 )
 from .op import *  # noqa: F403
+from .visitor import Mutator
 
 __getattr__ = report_absent("tvm.relax.frontend.nn")
 
@@ -40,6 +41,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "Mutator",
     "Object",
     "Parameter",
     "ParameterDict",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, Literal, overload
 
-from ......core.errors import ArgumentError
+from ......core.errors import ArgumentError, OptionError
 from ......expressions.expr import SizeVar
 from ......expressions.sizes import parse_size
 from ....ir.module import IRModule
@@ -284,6 +284,36 @@ class Module:
         mod, parameters = export(self, spec, debug)
         return (mod, parameters, []) if allow_extern else (mod, parameters)
 
+    def jit(
+        self,
+        spec: Any,
+        device: Any = "cpu",
+        pipeline: Any = "default",
+        out_format: str = "torch",
+        debug: bool = False,
+    ) -> Any:
+        """The compiled methods as functions on tensors of PyTorch, with the values of the parameters.
+
+        spec, debug: as of `export_tvm`.  device: by name, or a device.  pipeline: as of `relax.build`. ArgumentError
+        for a parameter without values, OptionError for another `out_format`.
+        """
+        # lazy: the export calls the methods of modules, and the machine is needed for compiled ones only
+        from .... import relax
+        from ....devices import device as named
+        from .exporting import export
+        from .spec import ModuleSpec
+        from .torch import TorchModule, values_of
+
+        if out_format != "torch":
+            raise OptionError(f"jit: out_format {out_format!r}, expected 'torch'")
+        place = named(device) if isinstance(device, str) else device
+        types = ModuleSpec.from_raw(spec, self)
+        mod, parameters = export(self, types, debug)
+        values = values_of(parameters, place)
+        target = "cuda" if "cuda" in str(place) else "llvm"
+        machine = relax.VirtualMachine(relax.build(mod, target, pipeline=pipeline), place)
+        return TorchModule(types, machine, values)
+
 
 class ModuleDict(Module):
     """Modules by name."""
@@ -426,6 +456,9 @@ class ModuleList(Module):
 
     def __getitem__(self, index: int) -> Module:
         return self.modules[index]
+
+    def __setitem__(self, index: int, module: Module) -> None:
+        self.modules[index] = module
 
     def __len__(self) -> int:
         return len(self.modules)

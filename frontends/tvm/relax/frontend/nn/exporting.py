@@ -15,8 +15,6 @@ from ...struct_info import ObjectStructInfo, ShapeStructInfo, TensorStructInfo, 
 from . import spec as specs
 from .core import Module, Parameter, Tensor, as_expr
 
-_OPTIONS = "$"
-"""The entry of the types of a method's arguments that holds the options of its function."""
 _MODES: Mapping[str, tuple[str, ...]] = {"param_mode": ("plain", "packed", "none"), "effect_mode": ("plain", "none")}
 
 
@@ -53,19 +51,29 @@ def _export_initialization(builder: BlockBuilder) -> None:
 
 def _methods(module: Module, spec: Any) -> dict[str, tuple[Callable[..., Any], dict[str, Any], Mapping[str, str]]]:
     """The methods with the types of their arguments and their options."""
-    raw: Mapping[str, Mapping[str, Any]] = spec.raw if isinstance(spec, specs.ModuleSpec) else spec
+    if isinstance(spec, specs.ModuleSpec):
+        spec = dict(zip(spec.method_names, spec.method_specs, strict=True))
+    raw: Mapping[str, Any] = {name: _types_of(types) for name, types in spec.items()}
     found: dict[str, tuple[Callable[..., Any], dict[str, Any], Mapping[str, str]]] = {}
     for name, types in raw.items():
         function = getattr(module, name, None)
         if not callable(function):
             raise ArgumentError(f"export_tvm: {type(module).__name__} has no method {name!r}")
-        options: Mapping[str, str] = types.get(_OPTIONS, {})
+        options: Mapping[str, str] = types.get(specs.OPTIONS, {})
         for option, value in options.items():
             if value not in _MODES.get(option, ()):
                 expected = _MODES.get(option) or f"an option of {', '.join(_MODES)}"
                 raise OptionError(f"export_tvm: {name}: {option} {value!r}, expected {expected}")
-        found[name] = function, {key: each for key, each in types.items() if key != _OPTIONS}, options
+        found[name] = function, {key: each for key, each in types.items() if key != specs.OPTIONS}, options
     return found
+
+
+def _types_of(types: Mapping[str, Any] | specs.MethodSpec) -> Mapping[str, Any]:
+    """The types of arguments, and the options, by name."""
+    if not isinstance(types, specs.MethodSpec):
+        return types
+    options = {"param_mode": types.param_mode, "effect_mode": types.effect_mode}
+    return {**dict(zip(types.arg_names, types.arg_specs, strict=True)), specs.OPTIONS: options}
 
 
 def _export_method(
