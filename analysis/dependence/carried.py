@@ -20,6 +20,7 @@ from .digits import Digit, loop_of_step, step_name
 from .flow import Flow, flow_of, is_used_outside, memory_rank
 from .model import Region, merge_accesses
 from .points import at_point, lexicographic_minimum, render_parameters, render_point
+from .rows import has_own_rows
 from .sources import LIVE_IN, AmbiguousSources, Memory, ValueSource
 from .statements import Statement, StatementAccesses, project
 from .violation import Violation
@@ -47,7 +48,9 @@ def carried_dependence(
         if memory is not None and loop.is_ancestor(memory.owner):  # pyright: ignore[reportArgumentType]
             continue
         violation = _Conflicts(region, memory, statements, allow_reduction).find()
-        if violation is not None and not _is_private(loop, memory):
+        if violation is None or _is_private(loop, memory):
+            continue
+        if memory is None or not isinstance(loop, ForOp) or not has_own_rows(loop, memory):
             return violation
     return None
 
