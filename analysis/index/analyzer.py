@@ -443,10 +443,12 @@ def _iteration_range(analyzer: Analyzer, variable: SSAValue, low: Mixed, extent:
     whole = type_range(variable.type)
     if isinstance(low, int) and isinstance(extent, int) and extent > 0 and within((low, low + extent), whole):
         return (low, low + extent - 1), []  # as below, without sums
-    first = analyzer.exact(low)
-    with analyzer.assumptions():  # what is known of the variable holds where the loop has iterations
-        analyzer.assume_not_negative(analyzer.exact(extent) - 1)
-        last = first + analyzer.exact(extent) - 1
+    first, count = analyzer.exact(low), analyzer.exact(extent)
+    if analyzer.bounds(count)[0] < 1:
+        with analyzer.assumptions():  # what is known of the variable holds where the loop has iterations
+            analyzer.assume_not_negative(count - 1)
+            count = analyzer.exact(extent)
+    last = first + count - 1
     if not analyzer.fits(last + 1, variable.type):
         # The end may have wrapped: then either no iteration runs, or the end is the true one.
         last = Lin(whole[1])

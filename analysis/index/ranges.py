@@ -110,6 +110,8 @@ class SumRanges:
             ((atom, k),) = lin.terms.items()
             low, high = self.atom_bounds(atom)
             limit = (-(lin.const // k), high) if k > 0 else (low, lin.const // -k)
+            if limit[0] <= low and high <= limit[1]:  # known already: cached results remain
+                return
             if limit[0] <= limit[1]:  # else dead code, where any fact holds
                 self.scope.limits[atom] = limit
         self.scope.forget()

@@ -562,6 +562,21 @@ def test_the_factors_of_a_positive_product_of_sizes_are_positive() -> None:
     assert not analyzer.is_provably("ge", sizes[0], 1)
 
 
+def test_an_assumption_that_follows_from_others_changes_nothing() -> None:
+    n, _ = symbolic()
+    analyzer = Analyzer()
+    analyzer.assume_not_negative(Lin.of(n) - 3)
+    analyzer.assume_not_negative(Lin(9) - Lin.of(n))
+    product = analyzer.lin(n) * 2
+    assert analyzer.bounds(product) == (6, 18)
+    results = dict(analyzer.scope.imports), dict(analyzer.scope.bounds)
+    for weaker in (Lin.of(n) - 1, Lin.of(n) * 2 - 5, Lin(20) - Lin.of(n)):
+        analyzer.assume_not_negative(weaker)
+        assert (analyzer.scope.imports, analyzer.scope.bounds) == results  # which stay cached
+        assert analyzer.bounds(Lin.of(n)) == (3, 9)
+        results = dict(analyzer.scope.imports), dict(analyzer.scope.bounds)
+
+
 def test_a_fused_symbolic_loop_gives_back_its_parts() -> None:
     n, i = symbolic()
     analyzer = Analyzer()

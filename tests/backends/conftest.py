@@ -4,7 +4,7 @@ interpreter."""
 import json
 import textwrap
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -135,33 +135,76 @@ def plain_target() -> Processor:
     return Processor("x86-64")
 
 
+def _loop(body: str, inputs: Sequence[str], output: str, lanes: int) -> str:
+    """The loop of an elementwise function over the buffers `%m0`, `%m1`, ... of `inputs` and `output`."""
+    types = [*inputs, output]
+    shown = [t if lanes == 1 else f"vector<{lanes}x{t}>" for t in types]
+    load = "memref.load" if lanes == 1 else "vector.load"
+    store = "memref.store" if lanes == 1 else "vector.store"
+    tail = [f"memref<?x{t}>" + (f", {s}" if lanes > 1 else "") for t, s in zip(types, shown, strict=True)]
+    loads = "\n".join(f"%x{i} = {load} %m{i}[%i] : {tail[i]}" for i in range(len(inputs)))
+    return f"""%c0 = arith.constant 0 : index
+      %step = arith.constant {lanes} : index
+      %n = memref.dim %m0, %c0 : memref<?x{types[0]}>
+      scf.for %i = %c0 to %n step %step {{
+        {loads}
+        {body}
+        {store} %r, %m{len(inputs)}[%i] : {tail[-1]}
+      }}
+      func.return"""
+
+
 @pytest.fixture(scope="session")
 def elementwise() -> Callable[..., Callable[..., None]]:
     """`elementwise(body, inputs, output)`: a function on arrays that computes `%r` from `%x0`, `%x1`, ... of the types
     `inputs`, element by element, or `lanes` elements at a time (`T` in the body is then the vector type)."""
 
     def make(body: str, inputs: list[str], output: str, lanes: int = 1, **options: Any) -> Callable[..., None]:
-        types = [*inputs, output]
-        arguments = ", ".join(f"%m{i}: memref<?x{t}>" for i, t in enumerate(types))
-        shown = [t if lanes == 1 else f"vector<{lanes}x{t}>" for t in types]
-        load = "memref.load" if lanes == 1 else "vector.load"
-        store = "memref.store" if lanes == 1 else "vector.store"
-        tail = [f"memref<?x{t}>" + (f", {s}" if lanes > 1 else "") for t, s in zip(types, shown, strict=True)]
-        loads = "\n".join(f"%x{i} = {load} %m{i}[%i] : {tail[i]}" for i in range(len(inputs)))
-        return _compile(
-            f"""func.func @main({arguments}) {{
-              %c0 = arith.constant 0 : index
-              %step = arith.constant {lanes} : index
-              %n = memref.dim %m0, %c0 : memref<?x{types[0]}>
-              scf.for %i = %c0 to %n step %step {{
-                {loads}
-                {body}
-                {store} %r, %m{len(inputs)}[%i] : {tail[-1]}
-              }}
-              func.return
-            }}""",
-            **options,
-        )
+        arguments = ", ".join(f"%m{i}: memref<?x{t}>" for i, t in enumerate([*inputs, output]))
+        return _compile(f"func.func @main({arguments}) {{\n{_loop(body, inputs, output, lanes)}\n}}", **options)
+
+    return make
+
+
+@lru_cache(maxsize=32)
+def _table(
+    bodies: tuple[str, ...], inputs: tuple[str, ...], output: str, lanes: int, target: Processor | None
+) -> Program:
+    """`main(case, *arrays)` computes the body of the number `case`: one function of Python for all bodies, because its
+    compilation takes longer than that of a body."""
+    types = [f"memref<?x{t}>" for t in (*inputs, output)]
+    arguments = ", ".join(f"%m{i}: {t}" for i, t in enumerate(types))
+    values = ", ".join(f"%m{i}" for i in range(len(types)))
+    call = f"({values}) : ({', '.join(types)}) -> ()"
+    functions = "\n".join(
+        f"func.func private @f{i}({arguments}) {{\n{_loop(body, inputs, output, lanes)}\n}}"
+        for i, body in enumerate(bodies)
+    )
+    cases = "\n".join(
+        f"""%c{i} = arith.constant {i} : index
+        %is{i} = arith.cmpi eq, %case, %c{i} : index
+        scf.if %is{i} {{ func.call @f{i}{call} }}"""
+        for i in range(len(bodies))
+    )
+    main = f"func.func @main(%case: index, {arguments}) {{\n{cases}\nfunc.return\n}}"
+    return _compile(f"{functions}\n{main}", target=target)
+
+
+@pytest.fixture(scope="session")
+def elementwise_table() -> Callable[..., Callable[..., None]]:
+    """`elementwise_table(bodies, name, inputs, output)`: as `elementwise` of `bodies[name]`. All bodies are compiled in
+    one module, once for all tests that name one of them."""
+
+    def make(
+        bodies: dict[Any, str],
+        name: Any,
+        inputs: list[str],
+        output: str,
+        lanes: int = 1,
+        target: Processor | None = None,
+    ) -> Callable[..., None]:
+        program = _table(tuple(bodies.values()), tuple(inputs), output, lanes, target)
+        return partial(program, list(bodies).index(name))
 
     return make
 

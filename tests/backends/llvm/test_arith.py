@@ -77,47 +77,53 @@ BINARY = {
 
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("bits", WIDTHS)
-def test_integer_operations_wrap_and_never_trap(elementwise, name: str, bits: int) -> None:
+def test_integer_operations_wrap_and_never_trap(elementwise_table, name: str, bits: int) -> None:
     a, b = pairs(bits)
     expected = [wrap(BINARY[name](int(x), int(y), bits), bits) for x, y in zip(a, b, strict=True)]
     out = np.empty_like(a)
-    elementwise(f"%r = arith.{name} %x0, %x1 : i{bits}", [f"i{bits}"] * 2, f"i{bits}")(a, b, out)
+    bodies = {name: f"%r = arith.{name} %x0, %x1 : i{bits}" for name in BINARY}
+    elementwise_table(bodies, name, [f"i{bits}"] * 2, f"i{bits}")(a, b, out)
     np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("name", BINARY)
-def test_integer_operations_work_in_every_lane(elementwise, name: str) -> None:
+def test_integer_operations_work_in_every_lane(elementwise_table, name: str) -> None:
     a, b = pairs(16)
     expected = [wrap(BINARY[name](int(x), int(y), 16), 16) for x, y in zip(a, b, strict=True)]
     out = np.empty_like(a)
-    run = elementwise(f"%r = arith.{name} %x0, %x1 : vector<8xi16>", ["i16"] * 2, "i16", lanes=8)
-    run(a, b, out)
+    bodies = {name: f"%r = arith.{name} %x0, %x1 : vector<8xi16>" for name in BINARY}
+    elementwise_table(bodies, name, ["i16"] * 2, "i16", lanes=8)(a, b, out)
     np.testing.assert_array_equal(out, expected)
 
 
 @pytest.mark.parametrize("name", ["divsi", "remsi", "floordivsi", "ceildivsi", "divui", "remui", "ceildivui", "shli",
                                   "shrui", "shrsi"])  # fmt: skip
 @pytest.mark.parametrize("lanes", [1, 8])
-def test_constant_right_operands_mean_the_same(elementwise, name: str, lanes: int) -> None:
+def test_constant_right_operands_mean_the_same(elementwise_table, name: str, lanes: int) -> None:
     a = np.arange(-128, 128, dtype=np.int8)
     kind = "i8" if lanes == 1 else "vector<8xi8>"
+    bodies = {}
     for constant in (0, 1, -1, 2, 3, 7, 8, 9, -3, 127, -128):
         literal = f"{constant}" if lanes == 1 else f"dense<{constant}>"
+        bodies[constant] = f"%k = arith.constant {literal} : {kind}\n%r = arith.{name} %x0, %k : {kind}"
+    for constant in bodies:
         out = np.empty_like(a)
-        body = f"%k = arith.constant {literal} : {kind}\n%r = arith.{name} %x0, %k : {kind}"
-        elementwise(body, ["i8"], "i8", lanes=lanes)(a, out)
+        elementwise_table(bodies, constant, ["i8"], "i8", lanes=lanes)(a, out)
         expected = [wrap(BINARY[name](int(x), constant, 8), 8) for x in a]
         np.testing.assert_array_equal(out, expected, err_msg=str(constant))
 
 
-@pytest.mark.parametrize("name", [name for name in BINARY if not name.startswith("sh")])
+ON_BITS = [name for name in BINARY if not name.startswith("sh")]
+
+
+@pytest.mark.parametrize("name", ON_BITS)
 @pytest.mark.parametrize("right", ["%x1", "true", "false"])
-def test_integer_operations_on_single_bits(elementwise, name: str, right: str) -> None:
+def test_integer_operations_on_single_bits(elementwise_table, name: str, right: str) -> None:
     a, b = (np.array(bits, bool) for bits in ([0, 0, 1, 1], [0, 1, 0, 1]))
     out = np.empty_like(a)
     literal = f"%k = arith.constant {right}\n" if right != "%x1" else ""
-    body = f"{literal}%r = arith.{name} %x0, {'%k' if literal else right} : i1"
-    elementwise(body, ["i1"] * 2, "i1")(a, b, out)
+    bodies = {name: f"{literal}%r = arith.{name} %x0, {'%k' if literal else right} : i1" for name in ON_BITS}
+    elementwise_table(bodies, name, ["i1"] * 2, "i1")(a, b, out)
     others = b if not literal else np.full(4, right == "true")
     expected = [BINARY[name](-int(x), -int(y), 1) & 1 for x, y in zip(a, others, strict=True)]
     np.testing.assert_array_equal(out, np.array(expected, bool))
@@ -138,10 +144,11 @@ COMPARISONS = {
 
 
 @pytest.mark.parametrize("predicate", COMPARISONS)
-def test_integer_comparisons_match_numpy(elementwise, predicate: str) -> None:
+def test_integer_comparisons_match_numpy(elementwise_table, predicate: str) -> None:
     a, b = pairs(32)
     out = np.empty(a.shape, bool)
-    elementwise(f"%r = arith.cmpi {predicate}, %x0, %x1 : i32", ["i32", "i32"], "i1")(a, b, out)
+    bodies = {each: f"%r = arith.cmpi {each}, %x0, %x1 : i32" for each in COMPARISONS}
+    elementwise_table(bodies, predicate, ["i32", "i32"], "i1")(a, b, out)
     views = (a.view("u4"), b.view("u4")) if predicate.startswith("u") else (a, b)
     np.testing.assert_array_equal(out, COMPARISONS[predicate](*views))
 
@@ -168,26 +175,30 @@ FCMP = {
 
 @pytest.mark.parametrize("predicate", FCMP)
 @pytest.mark.parametrize(("kind", "dtype"), [("f32", np.float32), ("bf16", BF16)])
-def test_float_comparisons_match_numpy(elementwise, predicate: str, kind: str, dtype) -> None:
+def test_float_comparisons_match_numpy(elementwise_table, predicate: str, kind: str, dtype) -> None:
     a, b = float_pairs(dtype)
     out = np.empty(a.shape, bool)
-    elementwise(f"%r = arith.cmpf {predicate}, %x0, %x1 : {kind}", [kind, kind], "i1")(a, b, out)
+    bodies = {each: f"%r = arith.cmpf {each}, %x0, %x1 : {kind}" for each in FCMP}
+    elementwise_table(bodies, predicate, [kind, kind], "i1")(a, b, out)
     unordered = np.isnan(a) | np.isnan(b)
     expected = FCMP[predicate](a.astype(np.float64), b.astype(np.float64), unordered)
     np.testing.assert_array_equal(out, expected)
 
 
-@pytest.mark.parametrize("name", ["addf", "subf", "mulf", "divf"])
+FLOAT_ARITHMETIC = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide}
+
+
+@pytest.mark.parametrize("name", FLOAT_ARITHMETIC)
 @pytest.mark.parametrize(("kind", "dtype"), [*FLOATS.items(), ("f16", np.float16), ("bf16", BF16)])
 @pytest.mark.parametrize("lanes", [1, 4])
-def test_float_arithmetic_is_correctly_rounded(elementwise, name: str, kind: str, dtype, lanes: int) -> None:
-    numpy_op = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide}[name]
+def test_float_arithmetic_is_correctly_rounded(elementwise_table, name: str, kind: str, dtype, lanes: int) -> None:
     a, b = float_pairs(dtype)
     out = np.empty_like(a)
     shown = kind if lanes == 1 else f"vector<4x{kind}>"
-    elementwise(f"%r = arith.{name} %x0, %x1 : {shown}", [kind, kind], kind, lanes=lanes)(a, b, out)
+    bodies = {name: f"%r = arith.{name} %x0, %x1 : {shown}" for name in FLOAT_ARITHMETIC}
+    elementwise_table(bodies, name, [kind, kind], kind, lanes=lanes)(a, b, out)
     with np.errstate(all="ignore"):
-        expected = numpy_op(a, b)
+        expected = FLOAT_ARITHMETIC[name](a, b)
     assert_same(out, expected)
 
 
@@ -196,12 +207,16 @@ def ordered(values: np.ndarray) -> np.ndarray:
     return np.where(values == 0, np.where(np.signbit(values), -1e-300, 1e-300), values.astype(np.float64))
 
 
-@pytest.mark.parametrize("name", ["maximumf", "minimumf", "maxnumf", "minnumf"])
+EXTREMES = ("maximumf", "minimumf", "maxnumf", "minnumf")
+
+
+@pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize(("kind", "dtype"), [*FLOATS.items(), ("f16", np.float16), ("bf16", BF16)])
-def test_extremes_order_zeros_and_treat_nan_as_named(elementwise, name: str, kind: str, dtype) -> None:
+def test_extremes_order_zeros_and_treat_nan_as_named(elementwise_table, name: str, kind: str, dtype) -> None:
     a, b = float_pairs(dtype)
     out = np.empty_like(a)
-    elementwise(f"%r = arith.{name} %x0, %x1 : {kind}", [kind, kind], kind)(a, b, out)
+    bodies = {name: f"%r = arith.{name} %x0, %x1 : {kind}" for name in EXTREMES}
+    elementwise_table(bodies, name, [kind, kind], kind)(a, b, out)
     first = ordered(a) >= ordered(b) if name.startswith("max") else ordered(a) <= ordered(b)
     expected = np.where(first, a, b)
     if name.endswith("numf"):
@@ -300,14 +315,18 @@ def test_bitcasts_keep_the_bits(elementwise) -> None:
 
 
 @pytest.mark.parametrize(("op", "wide"), [("mulsi_extended", np.int64), ("mului_extended", np.uint64)])
-def test_extended_products_give_both_halves(elementwise, op: str, wide) -> None:
+def test_extended_products_give_both_halves(elementwise_table, op: str, wide) -> None:
     a, b = pairs(32)
     source = (a, b) if wide is np.int64 else (a.view("u4"), b.view("u4"))
     product = source[0].astype(wide) * source[1].astype(wide)
-    for half, expected in (("%l", product.astype("u4")), ("%h", (product >> wide(32)).astype("u4"))):
+    halves = {"%l": product.astype("u4"), "%h": (product >> wide(32)).astype("u4")}
+    bodies = {
+        half: f"%l, %h = arith.{op} %x0, %x1 : i32\n%z = arith.constant 0 : i32\n%r = arith.addi {half}, %z : i32"
+        for half in halves
+    }
+    for half, expected in halves.items():
         out = np.empty_like(a)
-        body = f"%l, %h = arith.{op} %x0, %x1 : i32\n%z = arith.constant 0 : i32\n%r = arith.addi {half}, %z : i32"
-        elementwise(body, ["i32", "i32"], "i32")(a, b, out)
+        elementwise_table(bodies, half, ["i32", "i32"], "i32")(a, b, out)
         np.testing.assert_array_equal(out.view("u4"), expected)
 
 

@@ -42,33 +42,38 @@ def assert_close(actual: np.ndarray, expected: np.ndarray, kind: str) -> None:
 
 @pytest.mark.parametrize("name", UNARY)
 @pytest.mark.parametrize("kind", DTYPES)
-def test_functions_match_their_definition(elementwise, name: str, kind: str) -> None:
+def test_functions_match_their_definition(elementwise_table, name: str, kind: str) -> None:
     with np.errstate(over="ignore"):
         x = np.array(POINTS).astype(DTYPES[kind])
     out = np.empty_like(x)
-    elementwise(f"%r = math.{name} %x0 : {kind}", [kind], kind)(x, out)
+    bodies = {name: f"%r = math.{name} %x0 : {kind}" for name in UNARY}
+    elementwise_table(bodies, name, [kind], kind)(x, out)
     with np.errstate(all="ignore"):
         assert_close(out, UNARY[name](x.astype(np.float64)).astype(DTYPES[kind]), kind)
 
 
-@pytest.mark.parametrize("name", ["exp", "tan", "floor", "rsqrt", "absf"])
+IN_LANES = ("exp", "tan", "floor", "rsqrt", "absf")
+
+
+@pytest.mark.parametrize("name", IN_LANES)
 @pytest.mark.parametrize("kind", ["f32", "bf16"])
-def test_functions_work_in_every_lane(elementwise, plain_target, name: str, kind: str) -> None:
+def test_functions_work_in_every_lane(elementwise_table, plain_target, name: str, kind: str) -> None:
     x = np.linspace(0.25, 4, 16).astype(DTYPES[kind])
     out = np.empty_like(x)
-    body = f"%r = math.{name} %x0 : vector<8x{kind}>"
-    elementwise(body, [kind], kind, lanes=8, target=plain_target)(x, out)
+    bodies = {name: f"%r = math.{name} %x0 : vector<8x{kind}>" for name in IN_LANES}
+    elementwise_table(bodies, name, [kind], kind, lanes=8, target=plain_target)(x, out)
     assert_close(out, UNARY[name](x.astype(np.float64)).astype(DTYPES[kind]), kind)
 
 
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("kind", DTYPES)
-def test_binary_functions_match_their_definition(elementwise, name: str, kind: str) -> None:
+def test_binary_functions_match_their_definition(elementwise_table, name: str, kind: str) -> None:
     with np.errstate(over="ignore"):
         grid = np.array(POINTS).astype(DTYPES[kind])
     x, y = (np.ascontiguousarray(part.reshape(-1)) for part in np.meshgrid(grid, grid))
     out = np.empty_like(x)
-    elementwise(f"%r = math.{name} %x0, %x1 : {kind}", [kind, kind], kind)(x, y, out)
+    bodies = {name: f"%r = math.{name} %x0, %x1 : {kind}" for name in BINARY}
+    elementwise_table(bodies, name, [kind, kind], kind)(x, y, out)
     with np.errstate(all="ignore"):
         assert_close(out, BINARY[name](x.astype(np.float64), y.astype(np.float64)).astype(DTYPES[kind]), kind)
 
@@ -85,7 +90,7 @@ def test_fused_multiply_add_rounds_once(elementwise, kind: str, plain_target) ->
 
 
 @pytest.mark.parametrize("bits", [8, 16, 32, 64])
-def test_bit_counts(elementwise, bits: int) -> None:
+def test_bit_counts(elementwise_table, bits: int) -> None:
     dtype = np.dtype(f"i{bits // 8}")
     values = [0, 1, 2, 3, 12, -1, -(2 ** (bits - 1)), 2 ** (bits - 1) - 1]
     x = np.array(values, dtype)
@@ -96,9 +101,10 @@ def test_bit_counts(elementwise, bits: int) -> None:
         "cttz": [(w & -w).bit_length() - 1 if w else bits for w in words],
         "absi": [(abs(v) + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1) for v in values],
     }
+    bodies = {name: f"%r = math.{name} %x0 : i{bits}" for name in expected}
     for name, result in expected.items():
         out = np.empty_like(x)
-        elementwise(f"%r = math.{name} %x0 : i{bits}", [f"i{bits}"], f"i{bits}")(x, out)
+        elementwise_table(bodies, name, [f"i{bits}"], f"i{bits}")(x, out)
         np.testing.assert_array_equal(out, result, err_msg=name)
 
 

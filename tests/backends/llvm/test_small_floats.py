@@ -155,21 +155,21 @@ def test_any_float32_is_rounded_as_numpy_rounds_it(truncations, bits: int) -> No
 
 
 @pytest.mark.parametrize("name", SMALL_FLOATS)
-def test_operations_are_those_of_float32_rounded(elementwise, plain_target, name: str) -> None:
+def test_operations_are_those_of_float32_rounded(elementwise_table, plain_target, name: str) -> None:
     values = every(name)
     a, b = (part.ravel() for part in np.meshgrid(values, values))
-    for op, function in (("addf", np.add), ("mulf", np.multiply), ("divf", np.divide)):
+    kind, ops = mlir(name), {"addf": np.add, "mulf": np.multiply, "divf": np.divide}
+    bodies = {op: f"%r = arith.{op} %x0, %x1 : {kind}" for op in ops}
+    for op, function in ops.items():
         out = np.empty_like(a)
-        elementwise(f"%r = arith.{op} %x0, %x1 : {mlir(name)}", [mlir(name)] * 2, mlir(name), target=plain_target)(
-            a, b, out
-        )
+        elementwise_table(bodies, op, [kind] * 2, kind, target=plain_target)(a, b, out)
         with np.errstate(all="ignore"):
             expected = function(a.astype(np.float32), b.astype(np.float32))
         assert_same(out, rounded(expected, name), a)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_signs_change_as_those_of_float32(elementwise, plain_target, name: str) -> None:
+def test_signs_change_as_those_of_float32(elementwise_table, plain_target, name: str) -> None:
     kind, a = mlir(name), every(name)
     b = a[::-1].copy()
     ops = {
@@ -179,7 +179,7 @@ def test_signs_change_as_those_of_float32(elementwise, plain_target, name: str) 
     }
     for body, expected in ops.items():
         out = np.empty_like(a)
-        elementwise(body, [kind, kind], kind, target=plain_target)(a, b, out)
+        elementwise_table({each: each for each in ops}, body, [kind, kind], kind, target=plain_target)(a, b, out)
         assert_same(out, rounded(expected, name), a)
 
 

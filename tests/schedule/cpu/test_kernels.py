@@ -23,14 +23,14 @@ from stepwell.transforms.pipelines import lower_graph, parse_passes, run_pipelin
 SHAPES = [(8, 1), (1, 8), (17, 33), (16, 16), (5, 300), (2, 3)]
 
 
-@pytest.fixture(autouse=True, params=["one thread", "three threads"])
-def _threads(request: pytest.FixtureRequest) -> Iterator[None]:
+@pytest.fixture(autouse=True, params=[1, 3], ids=["one thread", "three threads"])
+def count(request: pytest.FixtureRequest) -> Iterator[int]:
     """Kernels by one thread, and by three threads that share each loop that may be shared."""
-    if request.param == "one thread":
-        yield
+    if request.param == 1:
+        yield 1
         return
     with patch.object(threads_rule, "LEAST_TIME", 0), threads(3):
-        yield
+        yield 3
 
 
 def run(build: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
@@ -80,22 +80,34 @@ def test_rows_are_sorted() -> None:
     np.testing.assert_array_equal(run(lambda x: relay.sort(x, axis=1), x), np.sort(x, 1))
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "length"),
-    [(3, 1, 1), (16, 16, 16), (3, 49, 5), (21, 49, 5), (16, 40, 33), (21, 40, 33), (9, 250, 40), (17, 200, 300)],
-)
-def test_products(rows: int, columns: int, length: int) -> None:
-    a, b, c = random(rows, length), random(columns, length), random(columns)
-    exact = a.astype(float) @ b.T.astype(float)
-    np.testing.assert_allclose(run(relay.nn.dense, a, b), exact, rtol=1e-3, atol=1e-4)
-    result = run(lambda a, b, c: relay.nn.relu(relay.nn.bias_add(relay.nn.dense(a, b), c)), a, b, c)
-    np.testing.assert_allclose(result, np.maximum(exact + c, 0), rtol=1e-3, atol=1e-4)
-    result = run(relay.nn.matmul, a, np.ascontiguousarray(b.T))
-    np.testing.assert_allclose(result, exact, rtol=1e-3, atol=1e-4)
-    x, w = np.stack([a, 2 * a]), np.stack([b, b + 1])
+PRODUCTS: list[Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]] = [
+    lambda a, b, c: (run(relay.nn.dense, a, b), a.astype(float) @ b.T.astype(float)),
+    lambda a, b, c: (
+        run(lambda a, b, c: relay.nn.relu(relay.nn.bias_add(relay.nn.dense(a, b), c)), a, b, c),
+        np.maximum(a.astype(float) @ b.T.astype(float) + c, 0),
+    ),
+    lambda a, b, c: (run(relay.nn.matmul, a, np.ascontiguousarray(b.T)), a.astype(float) @ b.T.astype(float)),
+    lambda a, b, c: _batch(np.stack([a, 2 * a]), np.stack([b, b + 1])),
+    lambda a, b, c: (run(lambda b: relay.nn.dense(b, b), b), b @ b.T),
+]
+"""Functions of two matrices and a bias: the result of a kernel, and the expected one."""
+SIZES = [(3, 1, 1), (16, 16, 16), (3, 49, 5), (21, 49, 5), (16, 40, 33), (21, 40, 33), (9, 250, 40), (17, 200, 300)]
+
+
+def _batch(x: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     result = run(lambda x, w: relay.nn.relu(relay.nn.batch_matmul(x, w)), x, w)
-    np.testing.assert_allclose(result, np.maximum(x @ w.transpose(0, 2, 1), 0), rtol=1e-3, atol=1e-4)
-    np.testing.assert_allclose(run(lambda b: relay.nn.dense(b, b), b), b @ b.T, rtol=1e-3, atol=1e-4)
+    return result, np.maximum(x @ w.transpose(0, 2, 1), 0)
+
+
+@pytest.mark.parametrize("size", range(len(SIZES)), ids=map(str, SIZES))
+def test_products(size: int, count: int) -> None:
+    """Each product of each size, by one thread or by three: each product and each size by both."""
+    rows, columns, length = SIZES[size]
+    a, b, c = random(rows, length), random(columns, length), random(columns)
+    for number, product in enumerate(PRODUCTS):
+        if (number + size) % 2 == (count == 3):
+            result, expected = product(a, b, c)
+            np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-4, err_msg=str(number))
 
 
 # Threads
