@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ...dialects.tir import constant_value
+from ...analysis.work import static_extent
+from ...dialects.tir import ForOp, constant_value
 from .. import Schedule
 from ..handles import BlockRV
 from ..rules.neighbours import producer_of
@@ -192,7 +193,9 @@ def _fuse_unit_loops(sch: Schedule, block: BlockRV) -> None:
     """Fuses loops of one iteration with the loop in them, so that the axes of the block are the loops."""
     outer, *others = sch.get_loops(block)
     for inner in others:
-        outer = sch.fuse(outer, inner) if sch.get(outer).mixed_bounds[1] == 1 else inner
+        loop = sch.get(outer)
+        assert isinstance(loop, ForOp)
+        outer = sch.fuse(outer, inner) if static_extent(loop) == 1 else inner
 
 
 def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:

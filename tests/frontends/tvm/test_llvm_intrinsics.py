@@ -45,7 +45,7 @@ def test_sums_of_products_of_bytes(target: str) -> None:
     call = tir.call_llvm_pure_intrin(
         expected.result, name, tir.const(2, "uint32"), a.vload([0], "uint8x16"), b.vload([0], "int8x16")
     )
-    func = tir.PrimFunc([a, b, c], c.vstore([0], call))
+    func = tir.PrimFunc([a, b, c], c.vstore([0], call))  # pyright: ignore[reportArgumentType]
     rng = np.random.default_rng(0)
     x, y, out = rng.integers(0, 100, 16, "uint8"), rng.integers(-100, 100, 16, "int8"), np.zeros(8, "int16")
     stepwell.build(func, target=target)(x, y, out)

@@ -11,7 +11,7 @@ from stepwell.frontends.tvm.script import tir as T
 
 
 @T.prim_func
-def scale(a: T.handle, b: T.handle, n: T.int32) -> None:
+def scale(a: T.handle, b: T.handle, n: T.int32) -> None:  # pyright: ignore[reportInvalidTypeForm]
     m = T.int32()
     A = T.match_buffer(a, [m, n])
     B = T.match_buffer(b, [m, n])
@@ -22,7 +22,7 @@ def scale(a: T.handle, b: T.handle, n: T.int32) -> None:
 
 
 @T.prim_func
-def strided(a: T.handle, b: T.handle, m: T.int32, p: T.int32, q: T.int32) -> None:
+def strided(a: T.handle, b: T.handle, m: T.int32, p: T.int32, q: T.int32) -> None:  # pyright: ignore[reportInvalidTypeForm]
     A = T.match_buffer(a, (m, 4), "float32", strides=[p, 1], elem_offset=q)
     B = T.match_buffer(b, (m, 4), "float32")
     for i, j in T.grid(m, 4):

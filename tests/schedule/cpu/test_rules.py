@@ -79,8 +79,8 @@ def test_columns_of_a_transposed_factor_are_computed_tile_by_tile(cores: int, mo
 
 
 def test_columns_of_a_batch_of_one_are_computed_tile_by_tile() -> None:
-    operands = [relay.var(name, shape=(1, 256, 256)) for name in "xw"]
-    graph = lower_graph(relay.module(relay.Function(operands, relay.nn.batch_matmul(*operands))))
+    x, w = (relay.var(name, shape=(1, 256, 256)) for name in "xw")
+    graph = lower_graph(relay.module(relay.Function([x, w], relay.nn.batch_matmul(x, w))))
     kernels = apply_passes(graph, "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir")
     applied = {each.block: each for each in schedule_cpu(kernels, "avx2,cores=1").applied}
     assert applied["T_batch_matmul"].text.endswith("copies of columns")
