@@ -65,6 +65,8 @@ def test_a_workload_is_measured_and_applied(tmp_path: Path) -> None:
     )
     task.tune(options, search_policy=policy)
     assert len(auto_scheduler.load_records(log)) == 1
+    with pytest.raises(UnsupportedError, match="a model that has learned nothing, expected RandomModel"):
+        auto_scheduler.XGBModel().predict(task, [inp.state])
     for use, message in (
         (lambda: task.print_best(log, "none"), "print_mode 'none', expected 'schedule' or 'cuda'"),
         (lambda: task_of(4).apply_best(log), r'no valid schedule for \["product_add", 4'),
