@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import count
 from typing import Any
 
@@ -29,6 +30,9 @@ def __getattr__(name: str) -> Any:
         from .comparison import CompareBeforeAfter
 
         return CompareBeforeAfter
+    if name in ("auto_scheduler", "autotvm"):
+        # lazy: workloads for tests of searches
+        return import_module(f".{name}", __name__)
     return _report_absent(name)
 
 
