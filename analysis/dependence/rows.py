@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
 from ...core.walking import find_ops
@@ -61,7 +62,9 @@ class _Rows:
         return len(found) == 1 and None not in found
 
     def _row(self, index: SSAValue) -> tuple[Lin, Lin] | None:
-        """The length and the base of the row of an index; None without a row."""
+        """The length and the base of the row of an index; None without a row, and for several indices of a vector."""
+        if isinstance(index.type, VectorType):
+            return None
         variable = self.loop.variable
         lin = self._index(index)
         row, base, column = Lin(), Lin(), Lin(lin.const)

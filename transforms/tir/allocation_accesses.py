@@ -23,7 +23,7 @@ from ...dialects.tir.tree import (
     with_expressions,
 )
 
-SEQUENTIAL = ("serial", "unrolled")
+_SEQUENTIAL = ("serial", "unrolled")
 """The kinds of loops whose iterations are executed one after the other."""
 
 
@@ -138,7 +138,7 @@ def _is_private(access: LoadOp | StoreOp, alloc: AllocBufferOp) -> bool:
     """Whether no loop whose iterations are concurrent is around an access, inside of the block of its allocation."""
     parent = access.parent_op()
     while parent is not None and parent is not alloc.parent_op():
-        if not isinstance(parent, IfOp) and not (isinstance(parent, ForOp) and parent.kind.data in SEQUENTIAL):
+        if not isinstance(parent, IfOp) and not (isinstance(parent, ForOp) and parent.kind.data in _SEQUENTIAL):
             return False
         parent = parent.parent_op()
     return True

@@ -41,9 +41,9 @@ class PrefetchLoadsPass(ModulePass):
     channels of a 7x7 image, with weights from memory, takes 178 us, and 107 us with early requests.
 
     The loads of vectors from a parameter get the attribute `stepwell.prefetch`: the distance in bytes from their
-    addresses to the cache line that they also request, of the iteration `memory_cycles` later. A parameter
-    that is known to fit the fastest cache is not requested. Of several loads of a cache line, one requests it. The
-    request of an address past the end of a buffer has no effect.
+    addresses to the cache line that they also request, of the iteration `memory_cycles` later. A parameter that is
+    known to fit the fastest cache is not requested. Of several loads of a cache line, one requests it. The request of
+    an address past the end of a buffer has no effect.
 
     Rows of a matrix, whose successive iterations load cache lines far from each other, would displace each other from
     the fastest cache. They are requested into the second one (`stepwell.prefetch_level`), if the parameter is known to

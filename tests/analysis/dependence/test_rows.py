@@ -72,6 +72,23 @@ def test_a_row_is_the_binding_of_an_axis() -> None:
     sch.parallel(sch.get_loops(sch.get_block("A"))[0])
 
 
+@pytest.mark.parametrize("index", ["T.Ramp(i * m, 1, 4)", "T.Broadcast(i * m, 4) + T.Ramp(0, 1, 4)"])
+def test_vectors_of_indices_have_no_row(index: str) -> None:
+    text = f"""
+    @T.prim_func
+    def main(c: T.handle, m: T.int32):
+        C = T.match_buffer(c, (8 * m + 64,), "int32")
+        for i, j in T.grid(2, m):
+            with T.block("C"):
+                T.reads()
+                T.writes(C[0 : 8 * m + 64])
+                C[{index}] = T.Broadcast(0, 4)
+    """
+    sch = Schedule(parse_tvmscript(text))
+    with pytest.raises(ScheduleError, match="its iterations depend on each other"):
+        sch.parallel(sch.get_loops(sch.get_block("C"))[0])
+
+
 def test_other_loops_may_have_no_iterations() -> None:
     text = """
     @T.prim_func
