@@ -17,7 +17,6 @@ from stepwell import GraphExecutor, build_graph, relay
 from stepwell.backends.llvm.compile import compile_native
 from stepwell.backends.llvm.engine import NativeModule, Processor
 from stepwell.backends.llvm.linking import DISCARD_WORKSPACE, entry_name
-from stepwell.backends.runtime.python_calls import TABLE, python_table
 from stepwell.transforms.pipelines import lower
 
 TEXT = """
@@ -41,8 +40,7 @@ def program(size: str = "8", parameters: str = "", declarations: str = "", value
 def ctypes_call(arrays: list[Any]) -> tuple[Callable[[], Any], object]:
     """A call of the entry point by ctypes, with an array of slots that is filled once, and the owner of the code."""
     code, _ = compile_native(lower(program()).op, target=Processor.host(), callables=False)
-    symbols = {TABLE: ctypes.addressof(python_table())}
-    native = NativeModule(code.images, [entry_name("main"), DISCARD_WORKSPACE], code.externals, symbols)
+    native = NativeModule(code.images, [entry_name("main"), DISCARD_WORKSPACE], code.externals, {})
     entry = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(native.address(entry_name("main")))
     slots = (ctypes.c_int64 * 3)(*(array.ctypes.data for array in arrays))
     return lambda: entry(slots), (native, slots)

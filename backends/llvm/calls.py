@@ -35,10 +35,6 @@ from .signatures import argument_dtype
 from .types import bit_width, byte_size, is_bool, is_sub_byte, layout_of, llvm_memory_type, register_type
 
 SLOT = 8  # bytes
-UNOPTIMIZED = "noinline optnone"
-"""The attributes of straight code that only moves and compares arguments: optimization takes as long as that of a small
-kernel, and saves some nanoseconds.
-"""
 
 
 def function_name(name: str) -> str:

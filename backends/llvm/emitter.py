@@ -13,9 +13,9 @@ from ...core.diagnostics import did_you_mean
 from ...core.errors import UnsupportedError
 from ...transforms.pipelines import Part
 from ..runtime.code import signature_table
-from ..runtime.python_calls import TABLE
+from ..runtime.python_calls import is_direct
 from ..runtime.signature import Failure, FunctionSignature, PackedSignature
-from . import arith, calls, control, intrinsics, math, python_calls, vector
+from . import arith, calls, control, intrinsics, math, vector
 from . import gpu as launches
 from . import memref as buffers
 from .debug import DebugInfo
@@ -78,7 +78,7 @@ class Facts:
     def externals(self) -> tuple[str, ...]:
         """The C symbols that the program requires."""
         functions = [name for name in self.symbols if not name.startswith("llvm.")]
-        return (*functions, *(name for name in self.external if name not in (TABLE, DISPATCHER)))
+        return (*functions, *(name for name in self.external if name != DISPATCHER))
 
     def table(self, device: Sequence[object]) -> bytes:
         """The signature table. device: the facts about a device and its kernels."""
@@ -127,8 +127,7 @@ def emit_module(
     debug: bool = False,
 ) -> EmittedModule:
     """LLVM IR for a module in the upstream subset. `instructions`: the features of the processor, by LLVM's names.
-    `callables`: emit functions that Python calls directly (`python_calls.py`), besides the entry points. `debug`: with
-    debug information.
+    `callables`: whether Python calls the functions, not only an executor. `debug`: with debug information.
 
     Raises UnsupportedError for operations that cannot be compiled.
     """
@@ -237,13 +236,8 @@ class _ModuleEmitter:
             for op in public
         )
         if callables:
-            functions = tuple(replace(each, direct=python_calls.is_direct(each)) for each in functions)
+            functions = tuple(replace(each, direct=is_direct(each)) for each in functions)
         self._exports += [calls.emit_entry(self, op) for op in public]
-        self._exports += [
-            python_calls.emit_callable(self, op, signature)
-            for op, signature in zip(public, functions, strict=True)
-            if signature.direct
-        ]
         self._signatures = functions
 
     def add_variables(self, variables: Mapping[str, Definition]) -> None:

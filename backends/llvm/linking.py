@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -10,9 +9,9 @@ from ...core.identifiers import symbol_of
 from ..runtime import CompiledFunction, Program
 from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
-from ..runtime.python_calls import TABLE, python_table
 from ..saving.native import native_contents
 from .engine import NativeModule
+from .python_calls import call_code
 
 CALL_PYTHON = "stepwell.call_python"
 """The symbol of the function that calls Python: `i32 (ptr function, i32 number, ptr slots)`. It returns a status."""
@@ -26,10 +25,6 @@ RUN_PARALLEL = "stepwell.run_parallel"
 """The symbol of the function of the worker pool that executes a parallel loop: `i32 (ptr task, ptr context, i64 first,
 i64 last, i64 grain)`. The task, an `i32 (i64 first, i64 last, ptr context)`, executes a part of the range and returns a
 status."""
-CALL_BOUND = "stepwell.call_bound"
-"""The symbol of the code of functions with bound arguments (`runtime.python_calls.create_bound`)."""
-STAND_IN = "stepwell.stand_ins"
-"""The symbol of the function that makes stand-ins of tensors (`runtime.stand_ins`)."""
 SHARED = (CALL_PYTHON, POLL, RUN_PARALLEL)
 """The functions that the programs of a process share (`worker_pool.py`)."""
 DISCARD_WORKSPACE = "stepwell.discard"
@@ -39,11 +34,6 @@ DISCARD_WORKSPACE = "stepwell.discard"
 def entry_name(name: str) -> str:
     """The name of the entry point of a public function."""
     return symbol_of("entry", name)
-
-
-def callable_name(name: str) -> str:
-    """The name of the function that Python calls directly, if a public function has one."""
-    return symbol_of("call", name)
 
 
 def link_code(
@@ -60,7 +50,7 @@ def link_code(
     class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
     """
     packed = PackedCalls(code.packed)
-    imported = {**(symbols or {}), DISPATCHER: id(packed.dispatch), TABLE: ctypes.addressof(python_table())}
+    imported = {**(symbols or {}), DISPATCHER: id(packed.dispatch)}
     if shared := set(SHARED).intersection(code.externals):
         # lazy: small programs use none of them
         from .worker_pool import shared_address
@@ -68,11 +58,7 @@ def link_code(
         imported |= {name: shared_address(name) for name in shared}
     native = NativeModule(
         code.images,
-        [
-            *(entry_name(function.name) for function in code.functions),
-            *(callable_name(function.name) for function in code.functions if function.direct),
-            DISCARD_WORKSPACE,
-        ],
+        [*(entry_name(function.name) for function in code.functions), DISCARD_WORKSPACE],
         code.externals,
         imported,
     )
@@ -84,24 +70,8 @@ def link_code(
             code.failures,
             packed,
             (native, keep_alive),
-            native.address(callable_name(signature.name)) if signature.direct else None,
-            _bound_code,
-            _stand_in_code,
+            call_code(),
         )
         for signature in code.functions
     }
     return Program(functions, sources or {}, partial(native_contents, code))
-
-
-def _bound_code() -> int:
-    # lazy: few programs bind arguments
-    from .worker_pool import shared_address
-
-    return shared_address(CALL_BOUND)
-
-
-def _stand_in_code() -> int:
-    # lazy: few programs are called with tensors
-    from .worker_pool import shared_address
-
-    return shared_address(STAND_IN)

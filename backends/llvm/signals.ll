@@ -28,11 +28,6 @@ declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyLong_FromVoidPtr(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare void @Py_DecRef(ptr)
-declare void @Py_IncRef(ptr)
-declare ptr @PyTuple_GetItem(ptr, i64)
-declare ptr @PyBytes_AsString(ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
 
 ; Returns 0, or a status with which the caller must return: another thread has failed in an iteration of the loop whose
 ; iterations this thread executes, or a handler has raised an exception.
@@ -157,48 +152,4 @@ clear:
   call void @Py_DecRef(ptr %value)
   call void @Py_DecRef(ptr %traceback)
   ret i32 %status
-}
-
-; The code of a builtin function of Python without parameters, which calls an entry point. %self is a tuple that begins
-; with bytes (the addresses of the entry point and of its slots, and whether the call is short), and a function that is
-; called with a status other than 0 and raises an exception. Python's lock is released unless the call is short.
-define ptr @stepwell.call_bound(ptr %self, ptr %nothing) nounwind {
-  %bytes = call ptr @PyTuple_GetItem(ptr %self, i64 0)
-  %words = call ptr @PyBytes_AsString(ptr %bytes)
-  %entry = load ptr, ptr %words
-  %slots.word = getelementptr i64, ptr %words, i64 1
-  %slots = load ptr, ptr %slots.word
-  %short.word = getelementptr i64, ptr %words, i64 2
-  %short = load i64, ptr %short.word
-  %is.long = icmp eq i64 %short, 0
-  br i1 %is.long, label %release, label %hold
-release:
-  %state = call ptr @PyEval_SaveThread()
-  %status.released = call i32 %entry(ptr %slots)
-  call void @PyEval_RestoreThread(ptr %state)
-  br label %check
-hold:
-  %status.held = call i32 %entry(ptr %slots)
-  br label %check
-check:
-  %status = phi i32 [ %status.released, %release ], [ %status.held, %hold ]
-  %passed = icmp eq i32 %status, 0
-  br i1 %passed, label %end, label %fail
-end:
-  call void @Py_IncRef(ptr @stepwell.none)
-  ret ptr @stepwell.none
-fail:
-  %status.64 = sext i32 %status to i64
-  %number = call ptr @PyLong_FromLongLong(i64 %status.64)
-  %missing = icmp eq ptr %number, null
-  br i1 %missing, label %raise, label %call
-call:
-  %arguments = alloca ptr
-  store ptr %number, ptr %arguments
-  %function = call ptr @PyTuple_GetItem(ptr %self, i64 1)
-  %result = call ptr @PyObject_Vectorcall(ptr %function, ptr %arguments, i64 1, ptr null)
-  call void @Py_DecRef(ptr %number)
-  ret ptr %result
-raise:
-  ret ptr null
 }

@@ -10,6 +10,8 @@
 @stepwell.elements = external global %stepwell.element ; up to a null dtype
 @stepwell.ndarray = external global i8
 
+declare void @PyErr_Clear()
+
 
 ; Fills %space with the pointers of %count arguments, each tensor of a known type replaced by a stand-in, and with the
 ; stand-ins. Bit n of %written: whether argument n is written. Returns 0 if there is no tensor, or one without stand-in.

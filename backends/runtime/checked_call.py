@@ -14,7 +14,7 @@ from ...core.dtypes import numpy_dtype
 from ...core.errors import ArgumentError, ExecutionError, OutOfMemoryError, StepwellError
 from .arguments import ArgumentPacker, describe_argument
 from .packed import FailedAssertion, PackedCalls, take_error
-from .python_calls import create_bound, is_supported
+from .python_calls import CallCode, create_bound, is_supported
 from .signature import OUT_OF_MEMORY, Failure, FunctionSignature
 
 _ENTRY = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
@@ -30,10 +30,10 @@ class CheckedCall:
         failures: Mapping[int, Failure],
         packed: PackedCalls,
         keep_alive: object,
-        bound_code: Callable[[], int] | None = None,
+        code: CallCode | None = None,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns the code;
-        `bound_code`: returns the address of the code of `create_bound`.
+        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns it;
+        `code`: of functions with bound arguments, None to call them through Python.
         """
         self.signature = signature
         self.failures = failures
@@ -42,7 +42,7 @@ class CheckedCall:
         self.pack, self.reject_names = packer.pack, packer.reject_names
         self._address = address
         self._entry = _ENTRY(address)
-        self._bound_code = bound_code
+        self._code = code
         self._slots = ctypes.c_int64 * (signature.slot_count + 1)
         self._packed = packed
         self._read_result = _result_reader(signature)
@@ -60,10 +60,10 @@ class CheckedCall:
         if self._read_result is not None:  # each call stores its result in slots of its own
             return partial(self._run_bound, values, arguments, arrays)
         slots = self._slots(*values)
-        if self._bound_code is None or not is_supported():
+        if self._code is None or not is_supported():
             return partial(self._enter_bound, slots, arguments, arrays)
         fail = partial(self._fail_bound, arguments, arrays)
-        return create_bound(self.signature.name, self._bound_code(), self._address, slots, self.signature.short, fail)
+        return create_bound(self.signature.name, self._code, self._address, slots, self.signature.short, fail)
 
     def _enter_bound(self, slots: ctypes.Array[ctypes.c_int64], arguments: Sequence[Any], _alive: object) -> None:
         if status := self.enter(slots):

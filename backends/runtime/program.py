@@ -16,7 +16,7 @@ from ..saving.format import Contents
 from ..saving.writing import write_archive
 from .checked_call import CheckedCall
 from .packed import PackedCalls
-from .python_calls import create_builtin, is_supported
+from .python_calls import CallCode, create_builtin, is_supported
 from .signature import Failure, FunctionSignature
 from .stand_ins import accept_types
 
@@ -48,20 +48,16 @@ class CompiledFunction:
         failures: Mapping[int, Failure],
         packed: PackedCalls,
         keep_alive: object,
-        direct_address: int | None = None,
-        bound_code: Callable[[], int] | None = None,
-        stand_in_code: Callable[[], int] | None = None,
+        code: CallCode | None = None,
     ) -> None:
-        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns the code;
-        `direct_address`: native code that checks the arguments itself, as of `create_builtin`; `bound_code`: as of
-        `CheckedCall`; `stand_in_code`: as of `accept_types`.
+        """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns it;
+        `code`: of builtin functions, None to check all arguments in Python.
         """
-        self._native = CheckedCall(signature, address, failures, packed, keep_alive, bound_code)
+        self._native = CheckedCall(signature, address, failures, packed, keep_alive, code)
         self._set_call(self._native)
-        if direct_address is not None and is_supported():
-            native = self._native
-            call = native if stand_in_code is None else partial(_call_converted, native, stand_in_code)
-            self._set_call(create_builtin(signature.name, direct_address, call, native.fail, keep_alive))
+        if code is not None and signature.direct and is_supported():
+            call = partial(_call_converted, self._native, code.stand_ins)
+            self._set_call(create_builtin(signature, code, address, call, self._native.fail, keep_alive))
 
     def _set_call(self, call: Callable[..., Any]) -> None:
         if type(self).__call__ is CompiledFunction.__call__:  # else a subclass defines calls

@@ -1,7 +1,15 @@
-"""The interface between native code and the Python that calls it: a table of objects and functions of CPython and
-numpy, and builtin functions of Python whose code is native.
+"""Builtin functions of Python whose code is native (`llvm/calls.ll`), and the layout of the objects that it reads.
 
-Object code contains no address of Python: it reads the table, which each process fills, through one symbol.
+The code is the same for all functions. A function describes its parameters by words, integers of 64 bits:
+
+- the header: the address of the entry point; the number of parameters, of slots; whether the call is short; the kind of
+  the result; a bit for each written parameter; the number of pairs of buffers that share no memory; an unused word;
+- a record of each parameter. A number: its kind, the size of the record, the minimum and the maximum. A buffer: its
+  kind, the size of the record, the data type, flags (32 bits that mask the flags of an array, 32 bits that are expected
+  then), the rank, the offset in bytes, the alignment, the binary logarithm of the size of an element, the extents (-1
+  for a dynamic one), and the strides in bytes unless the buffer is contiguous. A contiguous buffer of static extents
+  without offset and alignment is *fixed*: its number of bytes is in place of the offset;
+- the pairs, each the positions of two parameters.
 """
 
 from __future__ import annotations
@@ -9,55 +17,98 @@ from __future__ import annotations
 import ctypes
 import platform
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from ...core.dtypes import SCALAR_DTYPES, numpy_dtype
-from ...core.once import once
-
-TABLE = "stepwell.python"
-"""The symbol of the table, no name of C."""
+from ...core.dtypes import int_range, numpy_dtype, parse_dtype
+from .arguments import exclusive_pairs
+from .signature import BufferParameter, FunctionSignature, RuntimeParameter, ScalarParameter
 
 TYPE_OF_OBJECT = 8
 DATA, RANK, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64
-"""Byte offsets in objects of CPython and in arrays of numpy on machines of 64 bits, which `is_supported` checks."""
+ITEMS, CHARACTERS = 24, 32
+"""Byte offsets in objects of CPython, in arrays of numpy, in tuples and in bytes on machines of 64 bits, which
+`is_supported` checks."""
 CONTIGUOUS, ALIGNED, WRITEABLE, WARNS = 0x1, 0x100, 0x400, 1 << 31
 """Flags of an array. WARNS: numpy warns before the array is written."""
 
-_FUNCTIONS = (
-    "PyObject_Vectorcall",
-    "PyTuple_GetItem",
-    "PyLong_AsLongLongAndOverflow",
-    "PyLong_FromLongLong",
-    "PyLong_FromUnsignedLongLong",
-    "PyFloat_AsDouble",
-    "PyFloat_FromDouble",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "Py_IncRef",
-    "Py_DecRef",
-)
-_OBJECTS = {"ndarray": np.ndarray, "int": int, "float": float, "None": None, "True": True, "False": False}
-_DTYPES = {name: numpy_dtype(name) for name in SCALAR_DTYPES}
-STAND_INS = "stand_ins"
-"""The entry for the function that makes stand-ins of tensors (`stand_ins.py`): null until a call had a tensor."""
-_ENTRIES = (*_FUNCTIONS, *_OBJECTS, *_DTYPES, STAND_INS)
+BUFFER, FIXED, INTEGER, SINGLE, DOUBLE = range(5)
+"""The kinds of parameters: arrays, fixed arrays; `int` in a range; `float` rounded to 32 bits, or as it is."""
+RESULTS = (
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "handle",
+)  # fmt: skip
+"""The results that native code converts. The kind of a result is its position and 1; 0 for no result."""
+HEADER_WORDS, BUFFER_WORDS = 8, 8
+"""The numbers of words of the header, and of the record of a buffer before its extents."""
+DYNAMIC_STRIDE = -(2**63)
+_NUMBERS = RESULTS[:-1]
 
 
-def table_offset(name: str) -> int:
-    """The byte offset in the table of a function of CPython, of an object (`ndarray`, `None`), of a data type, or of
-    `STAND_INS`."""
-    return 8 * _ENTRIES.index(name)
+def is_direct(signature: FunctionSignature) -> bool:
+    """Whether native code can check the arguments of a function and convert its result. Python does it for others."""
+    return signature.result in (None, *RESULTS) and all(
+        isinstance(each, BufferParameter) or (isinstance(each, ScalarParameter) and each.dtype in _NUMBERS)
+        for each in signature.parameters
+    )
 
 
-@once
-def python_table() -> ctypes.Array[ctypes.c_void_p]:
-    """The table of this process."""
-    functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value for name in _FUNCTIONS]
-    return (ctypes.c_void_p * len(_ENTRIES))(*functions, *map(id, _OBJECTS.values()), *map(id, _DTYPES.values()))
+def function_words(signature: FunctionSignature, entry: int) -> bytes:
+    """The words of a function that `is_direct` accepts. entry: the address of the entry point."""
+    written = sum(
+        1 << n for n, each in enumerate(signature.parameters) if isinstance(each, BufferParameter) and each.written
+    )
+    pairs = exclusive_pairs(signature)
+    words = [
+        entry, len(signature.parameters), signature.slot_count, signature.short,
+        0 if signature.result is None else RESULTS.index(signature.result) + 1,
+        _signed(written & (2**64 - 1), 64), len(pairs), 0,
+    ]  # fmt: skip
+    for parameter in signature.parameters:
+        words += _record(parameter)
+    words += [position for pair in pairs for position in pair]
+    return bytes((ctypes.c_int64 * len(words))(*words))
+
+
+def _record(parameter: RuntimeParameter) -> Sequence[int]:
+    """The record of a parameter that `is_direct` accepts."""
+    if isinstance(parameter, BufferParameter):
+        return _buffer_record(parameter)
+    assert isinstance(parameter, ScalarParameter)
+    dtype = parse_dtype(parameter.dtype)
+    if dtype.is_float:
+        return SINGLE if dtype.bits == 32 else DOUBLE, 4, 0, 0
+    low, high = int_range(dtype)
+    return INTEGER, 4, low, min(high, 2**63 - 1)
+
+
+def _buffer_record(parameter: BufferParameter) -> Sequence[int]:
+    dtype, size = _numpy_dtypes(parameter.dtype)
+    flags = ALIGNED | (CONTIGUOUS if parameter.strides is None else 0) | (WRITEABLE if parameter.written else 0)
+    extents = [-1 if extent is None else extent for extent in parameter.shape]
+    strides = [DYNAMIC_STRIDE if each is None else each * size for each in parameter.strides or ()]
+    description = [id(dtype), _signed(flags << 32 | flags | WARNS, 64), len(extents)]
+    log_size = size.bit_length() - 1
+    if parameter.strides is None and parameter.offset == 0 and parameter.alignment == 1 and -1 not in extents:
+        memory = [prod(extents) * size, 1, log_size]
+        return [FIXED, BUFFER_WORDS + len(extents), *description, *memory, *extents]
+    memory = [parameter.offset * size, parameter.alignment, log_size]
+    return [BUFFER, BUFFER_WORDS + len(extents) + len(strides), *description, *memory, *extents, *strides]
+
+
+@cache
+def _numpy_dtypes(name: str) -> tuple[np.dtype[Any], int]:
+    """The data type of arrays, which lives as long as the process, and the size of an element."""
+    dtype = numpy_dtype(name)
+    return dtype, dtype.itemsize
+
+
+def _signed(bits: int, width: int) -> int:
+    return bits - 2**width if bits >= 2 ** (width - 1) else bits
 
 
 @cache
@@ -71,7 +122,13 @@ def is_supported() -> bool:
     read_only = array[1:3, ::-2, 1]
     read_only.flags.writeable = False
     unaligned = np.zeros(17, np.int8)[1:].view(np.float64)
-    return all(map(_has_known_layout, (array, read_only, unaligned, np.zeros(()), array.view(np.int32).T, array[:0])))
+    pair = (b"characters", array)
+    return (
+        ctypes.c_int64.from_address(id(pair) + ITEMS).value == id(pair[0])
+        and ctypes.c_int64.from_address(id(pair) + ITEMS + 8).value == id(array)
+        and ctypes.string_at(id(pair[0]) + CHARACTERS, len(pair[0])) == pair[0]
+        and all(map(_has_known_layout, (array, read_only, unaligned, np.zeros(()), array.view(np.int32).T, array[:0])))
+    )
 
 
 def _has_known_layout(array: np.ndarray[Any, Any]) -> bool:
@@ -92,6 +149,18 @@ def _has_known_layout(array: np.ndarray[Any, Any]) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class CallCode:
+    """The addresses of the code of builtin functions, of `llvm/calls.ll`, and the owner of the code. function: of
+    `create_builtin`.  bound: of `create_bound`.  stand_ins: returns the address of the function that makes stand-ins of
+    tensors."""
+
+    function: int
+    bound: int
+    stand_ins: Callable[[], int]
+    owner: object
+
+
 class _Method(ctypes.Structure):
     _fields_ = (("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
 
@@ -103,27 +172,31 @@ _create = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object,
 
 
 def create_builtin(
-    name: str, address: int, call: Callable[..., Any], fail: Callable[..., Any], keep_alive: object
+    signature: FunctionSignature,
+    code: CallCode,
+    entry: int,
+    call: Callable[..., Any],
+    fail: Callable[..., Any],
+    keep_alive: object,
 ) -> Callable[..., Any]:
-    """A builtin function of Python.
+    """A builtin function of Python for a signature that `is_direct` accepts.
 
-    address: of native code, `ptr (ptr self, ptr arguments, i64 count, ptr names)`, where `self` is a tuple that begins
-    with `call` and `fail`.  call: is called by native code with arguments that it does not accept.  fail: is called
-    with the status of native code and the arguments, and raises an error.  keep_alive: owns the code.
+    entry: the address of the entry point.  call: is called with arguments that native code does not accept.  fail: is
+    called with the status of native code and the arguments, and raises an error.  keep_alive: owns the entry point.
     """
-    method = _Method(name.encode(errors="replace"), address, _FASTCALL_WITH_KEYWORDS, None)
-    return _create(ctypes.addressof(method), (call, fail, method, keep_alive), None)
+    method = _Method(signature.name.encode(errors="replace"), code.function, _FASTCALL_WITH_KEYWORDS, None)
+    words = function_words(signature, entry)
+    return _create(ctypes.addressof(method), (words, fail, call, method, keep_alive, code), None)
 
 
 def create_bound(
-    name: str, code: int, entry: int, slots: ctypes.Array[ctypes.c_int64], short: bool, fail: Callable[[int], Any]
+    name: str, code: CallCode, entry: int, slots: ctypes.Array[ctypes.c_int64], short: bool, fail: Callable[[int], Any]
 ) -> Callable[[], None]:
     """A builtin function of Python without parameters, which calls an entry point.
 
-    code: the address of native code, `ptr (ptr self, ptr nothing)`, where `self` is a tuple that begins with bytes and
-    `fail`; the bytes are the addresses of the entry point and the slots, and whether the call is short.  fail: is
-    called with a status other than 0, raises an error, and owns the code.
+    entry: the address of the entry point.  fail: is called with a status other than 0, raises an error, and owns the
+    entry point.
     """
-    method = _Method(name.encode(errors="replace"), code, _NO_ARGUMENTS, None)
+    method = _Method(name.encode(errors="replace"), code.bound, _NO_ARGUMENTS, None)
     words = bytes((ctypes.c_int64 * 3)(entry, ctypes.addressof(slots), short))
-    return _create(ctypes.addressof(method), (words, fail, method, slots), None)
+    return _create(ctypes.addressof(method), (words, fail, method, slots, code), None)

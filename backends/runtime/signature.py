@@ -83,7 +83,7 @@ class Failure:
 class FunctionSignature:
     """A function that Python may call. `result`: data type of its result, "handle" for an address, None for no result.
     `noalias`: native code relies on written buffers to share no byte with another buffer. `direct`: Python calls native
-    code that checks the arguments itself. `short`: a call certainly ends within microseconds.
+    code that checks the arguments (`python_calls.py`). `short`: a call certainly ends within microseconds.
     """
 
     name: str

@@ -16,10 +16,8 @@ from weakref import WeakSet
 import numpy as np
 
 from ...core.dtypes import SCALAR_DTYPES, numpy_dtype
-from ...core.errors import LinkError
 from .dlpack import type_code
 from .exchange import Exchange, exchange_of
-from .python_calls import STAND_INS, python_table, table_offset
 
 _MOST_TYPES = 32
 """The number of types of tensors that native code knows at most: it searches their table in each call."""
@@ -38,6 +36,10 @@ class _Element(ctypes.Structure):
     )
 
 
+maker = ctypes.c_void_p()
+"""The address of the function that makes stand-ins, null until a call had a tensor."""
+STAND_IN_SPACE = 8 + 200
+"""The bytes for a pointer and for a stand-in, `%stepwell.array` of `llvm/tensors.ll`."""
 _libraries = (_Library * (_MOST_TYPES + 1))()  # the last one is null
 _known: list[type] = []
 _seen: WeakSet[type] = WeakSet()
@@ -72,16 +74,12 @@ def accept_types(arguments: Sequence[Any], code: Callable[[], int]) -> None:
         _seen.add(kind)
         exchange = exchange_of(kind)
         if exchange is not None and exchange.describe and len(_known) < _MOST_TYPES:
-            try:
-                address = code()
-            except LinkError:  # without POSIX threads Python converts all tensors
-                return
-            _accept(kind, exchange, address)
+            _accept(kind, exchange)
+            maker.value = code()
 
 
-def _accept(kind: type, exchange: Exchange, code: int) -> None:
+def _accept(kind: type, exchange: Exchange) -> None:
     entry = _libraries[len(_known)]
     _known.append(kind)
     entry.describe, entry.export = exchange.describe, exchange.export
     entry.type = id(kind)
-    python_table()[table_offset(STAND_INS) // 8] = code

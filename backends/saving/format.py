@@ -18,7 +18,7 @@ from ...core.errors import LoadError
 from .files import MANIFEST, Bytes, Span, open_files
 from .scratch import clean
 
-FORMAT = 8
+FORMAT = 9
 """The version of the file format and of the calling convention of native code; archives of other versions cannot be
 read.
 """

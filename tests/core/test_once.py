@@ -54,24 +54,24 @@ def test_a_function_may_call_itself() -> None:
     assert factorial(5) == 120
 
 
-def test_native_code_of_threads_has_one_table_of_python() -> None:
+def test_threads_link_the_code_of_calls_once() -> None:
     program = """
 import sys, threading
-from stepwell.backends.runtime.python_calls import python_table
+from stepwell.backends.llvm.python_calls import call_code
 
 sys.setswitchinterval(1e-6)
-start, tables = threading.Barrier(8), []
+start, codes = threading.Barrier(8), []
 
 def work():
     start.wait()
-    tables.append(python_table())
+    codes.append(call_code())
 
 threads = [threading.Thread(target=work) for _ in range(8)]
 for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-print(len(set(map(id, tables))))
+print(len(set(map(id, codes))))
 """
     for _ in range(3):
         done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)

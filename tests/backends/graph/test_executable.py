@@ -270,7 +270,7 @@ def test_the_manifest_is_checked(executable: Executable, tmp_path: Path, edit: E
 def test_another_version_of_the_format_is_refused(executable: Executable, tmp_path: Path, edit: Edit) -> None:
     executable.save(tmp_path / "out")
     edit(tmp_path / "out", lambda said: said.update(format=99, stepwell="7.0"))
-    with pytest.raises(LoadError, match=r"format 99 of stepwell 7\.0, expected format 8"):
+    with pytest.raises(LoadError, match=r"format 99 of stepwell 7\.0, expected format 9"):
         Executable.load(tmp_path / "out")
 
 

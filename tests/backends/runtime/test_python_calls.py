@@ -140,7 +140,7 @@ def test_callbacks_run_with_and_without_the_lock_of_python(compile_text, monkeyp
     for short in (False, True):
         monkeypatch.setattr("stepwell.backends.llvm.emitter.is_short", lambda *_, short=short: short)
         lib = compile_text(CALLBACK)
-        assert releases_the_lock(lib.source("llvm")) is not short
+        assert lib["main"].signature.short is short
         (a,) = arrays(1, 2)
         results: list[int] = []
         threads = [threading.Thread(target=lambda: results.extend(lib(a, n) for n in range(200))) for _ in range(4)]
@@ -164,10 +164,6 @@ func.func @main(%a: memref<8xf32>, %b: memref<?xf32>) {{
 }}"""
 
 
-def releases_the_lock(llvm: str) -> bool:
-    return f"@stepwell.python, i64 {python_calls.table_offset('PyEval_SaveThread')})" in llvm
-
-
 @pytest.mark.parametrize(
     ("bound", "releases"),
     [("arith.constant 8 : index", False), ("arith.constant 100000 : index", True),
@@ -175,14 +171,14 @@ def releases_the_lock(llvm: str) -> bool:
 )  # fmt: skip
 def test_pythons_lock_is_released_unless_the_work_has_a_small_bound(compile_text, bound: str, releases: bool) -> None:
     lib = compile_text(LOOP.format(bound=bound))
-    assert releases_the_lock(lib.source("llvm")) is releases
+    assert lib["main"].signature.short is not releases
     a, b = np.zeros(8, np.float32), np.zeros(3, np.float32)
     lib(a, b)
     assert a[0] == 1
 
 
 def test_pythons_lock_is_released_around_packed_functions(compile_text) -> None:
-    assert releases_the_lock(compile_text(CALLBACK).source("llvm"))
+    assert not compile_text(CALLBACK)["main"].signature.short
 
 
 def test_threads_run_during_a_call(compile_text) -> None:
@@ -199,7 +195,7 @@ def test_threads_run_during_a_call(compile_text) -> None:
 def test_a_function_is_freed_with_its_last_reference(compile_text) -> None:
     lib = compile_text(ADD)
     call = lib["add"].__call__
-    native, program = weakref.ref(call.__self__[3][0]), weakref.ref(lib)  # pyright: ignore[reportFunctionMemberAccess]
+    native, program = weakref.ref(call.__self__[4][0]), weakref.ref(lib)  # pyright: ignore[reportFunctionMemberAccess]
     gc.collect()
     gc.disable()
     try:
@@ -231,7 +227,7 @@ def test_calls_without_support_are_checked_in_python(compile_text, monkeypatch: 
 
 def test_layouts_of_objects_are_probed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert python_calls.is_supported()
-    for name in ("DATA", "RANK", "SHAPE", "STRIDES", "DTYPE", "FLAGS"):
+    for name in ("DATA", "RANK", "SHAPE", "STRIDES", "DTYPE", "FLAGS", "ITEMS", "CHARACTERS"):
         with monkeypatch.context() as patch:
             patch.setattr(python_calls, name, getattr(python_calls, name) + (4 if name in ("RANK", "FLAGS") else 8))
             if name in ("SHAPE", "STRIDES"):  # a wrong pointer would be read
@@ -239,14 +235,27 @@ def test_layouts_of_objects_are_probed(monkeypatch: pytest.MonkeyPatch) -> None:
             assert not python_calls.is_supported.__wrapped__()
 
 
-def test_functions_of_too_many_checks_and_with_handles_are_called_through_python(compile_text) -> None:
-    many = ", ".join(f"%p{n}: memref<2x2xf32>" for n in range(60))
-    lib = compile_text(f"""func.func @many({many}) {{ func.return }}
-      func.func @handle(%p: !llvm.ptr) {{ func.return }}""")
-    for name, arguments in (("many", [np.zeros((2, 2), np.float32)] * 60), ("handle", [0])):
-        assert not lib[name].signature.direct
-        assert isinstance(lib[name].__call__, CheckedCall)
-        lib[name](*arguments)
+def test_functions_with_handles_are_called_through_python(compile_text) -> None:
+    handle = compile_text("func.func @handle(%p: !llvm.ptr) { func.return }")["handle"]
+    assert not handle.signature.direct
+    assert isinstance(handle.__call__, CheckedCall)
+    handle(0)
+
+
+@pytest.mark.usefixtures("forbid_conversions")
+def test_functions_of_many_parameters_are_called_directly(compile_text) -> None:
+    count = 80
+    parameters = ", ".join(f"%p{n}: memref<2x?xf32>" for n in range(count))
+    many = compile_text(f"""func.func @many({parameters}) attributes {{stepwell.noalias}} {{
+      %zero = arith.constant 0 : index
+      %x = memref.load %p0[%zero, %zero] : memref<2x?xf32>
+      memref.store %x, %p{count - 1}[%zero, %zero] : memref<2x?xf32>
+      func.return }}""")["many"]
+    given = [np.full((2, n % 3 + 1), n + 1, np.float32) for n in range(count)]
+    many(*given)
+    assert [each[0, 0] for each in given] == [*range(1, count), 1]
+    with pytest.raises(AssertionError, match="checked in Python"):
+        many(*given[:-1], given[7])
 
 
 def test_saved_programs_are_called_directly(compile_text, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
