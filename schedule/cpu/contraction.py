@@ -8,7 +8,7 @@ from math import prod
 from ...analysis.work import static_extent
 from ...dialects.tir import ForOp, constant_value
 from .. import Schedule
-from ..handles import BlockRV
+from ..handles import BlockRV, LoopRV
 from ..rules.neighbours import producer_of
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN, Strides, loads_of
@@ -185,17 +185,22 @@ def transpose_factor(nest: Nest) -> bool:
     source, order = factor
     copy = nest.sch.cache_read(nest.rv, source, "global", [nest.rv])
     nest.sch.transform_layout(nest.rv, ("read", source), lambda *dims: tuple(dims[n] for n in order))
-    _fuse_unit_loops(nest.sch, copy)
+    fuse_unit_loops(nest.sch, copy)
     return True
 
 
-def _fuse_unit_loops(sch: Schedule, block: BlockRV) -> None:
-    """Fuses loops of one iteration with the loop in them, so that the axes of the block are the loops."""
+def fuse_unit_loops(sch: Schedule, block: BlockRV) -> None:
+    """Fuses loops of one iteration with a loop around or inside, so that the axes of the block are the loops."""
     outer, *others = sch.get_loops(block)
     for inner in others:
-        loop = sch.get(outer)
-        assert isinstance(loop, ForOp)
-        outer = sch.fuse(outer, inner) if static_extent(loop) == 1 else inner
+        outer = sch.fuse(outer, inner) if _is_unit(sch, outer) or _is_unit(sch, inner) else inner
+
+
+def _is_unit(sch: Schedule, loop: LoopRV) -> bool:
+    """Whether a loop has one iteration."""
+    op = sch.get(loop)
+    assert isinstance(op, ForOp)
+    return static_extent(op) == 1
 
 
 def factor_to_transpose(nest: Nest) -> tuple[int, list[int]] | None:

@@ -29,6 +29,7 @@ from .packed_bytes import packed_convolution_of_bytes, packed_depthwise_of_bytes
 from .reduction import columns, partial_sums
 from .row_tiles import row_tiles
 from .rows import rows
+from .shared_sums import shared_sums
 from .steps import steps
 from .threads import loop_nests, threads
 from .windows import windows
@@ -71,7 +72,7 @@ block of the sums."""
 TILED = ("contraction", "windows", "columns")
 """The rules that keep tiles of sums in registers, where an epilogue may read them."""
 
-PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor}
+PREPARATIONS: Mapping[str, Rule] = {"transposed factor": transposed_factor, "shared sums": shared_sums}
 """The rules that prepare a block for others."""
 
 

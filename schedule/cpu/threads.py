@@ -21,6 +21,12 @@ _MANY = 16
 """The number of iterations that balance threads: a loop of as many is shared rather than a loop inside."""
 
 
+def useful_threads(block: BlockOp, cores: int) -> int:
+    """The number of threads, at most one for each core, that share the instances of a block in parts of at least
+    `LEAST_TIME`."""
+    return min(cores, int(block_nanoseconds(block) / max(LEAST_TIME, 1)))
+
+
 def loop_nests(func: FuncOp) -> list[ForOp]:
     """The outermost loops around blocks."""
     return [op for op in find_ops(func, ForOp) if not loops_around(op) and any(find_ops(op, BlockOp))]

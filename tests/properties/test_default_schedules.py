@@ -36,7 +36,7 @@ def _no_least_time() -> Iterator[None]:
 
 def check(module: Module, data: st.DataObject, size: int | None) -> None:
     cpu, seed = data.draw(st.sampled_from(sorted(CPU_MODELS))), data.draw(st.integers(0, 2**16))
-    cpu += data.draw(st.sampled_from(("", ",l2_bytes=256")))
+    cpu += data.draw(st.sampled_from(("", ",l2_bytes=256", ",cores=3")))
     versioned = apply_passes(module, f"tir-version-rows{{least-bytes={data.draw(st.sampled_from((1, 1 << 18)))}}}")
     schedules = schedule_cpu(versioned, cpu)
     check_computes_the_same(module, schedules.mod, seed=seed, size=size)

@@ -161,6 +161,28 @@ for j, r in T.grid(n * 16 + m, k + 8):
         C[vj] = C[vj] + A[vr] * B[vr, vj]
 """,
     ),
+    "all elements": (
+        ("A: m * 8, n", "B: m * 8, n", "C: 1"),
+        """
+for i, r, q in T.grid(1, m * 8, n):
+    with T.block("C"):
+        vi, vr, vq = T.axis.remap("SRR", [i, r, q])
+        with T.init():
+            C[vi] = T.Cast("{dtype}", 0)
+        C[vi] = C[vi] + A[vr, vq] * B[vr, vq]
+""",
+    ),
+    "short rows": (
+        ("A: m * 8, n", "C: n"),
+        """
+for j, r in T.grid(n, m * 8):
+    with T.block("C"):
+        vj, vr = T.axis.remap("SR", [j, r])
+        with T.init():
+            C[vj] = T.Cast("{dtype}", 0)
+        C[vj] = C[vj] + A[vr, vj]
+""",
+    ),
     "rows": (
         ("A: m, n", "B: m, n", "C: m, n"),
         """

@@ -139,7 +139,7 @@ def shared(*shape: Any, build: Callable[[Any], Any]) -> list[tuple[str, int, int
         ((4096, 1024), lambda x: relay.nn.softmax(x), ("ax0", 4096)),  # the rows
         ((2, 3, 256, 256), relay.nn.relu, ("ax2", 256)),  # the outermost loop of many iterations
         ((relay.Any(), 1024), relay.nn.relu, ("ax0", 0)),
-        ((1000, 1000), relay.sum, None),  # one result
+        ((1000003,), relay.sum, None),  # one result of a prime number of elements
     ],
 )
 def test_a_loop_that_takes_long_is_shared(

@@ -14,6 +14,7 @@ from stepwell.analysis import unscheduled
 from stepwell.backends.graph import GraphExecutor, build_graph
 from stepwell.core.cpu import CPU_MODELS
 from stepwell.core.remarks import Remark, collect_remarks
+from stepwell.core.walking import find_ops
 from stepwell.dialects.tir import ForOp, IfOp
 from stepwell.module import Module
 from stepwell.schedule.cpu.tiles import greatest_height, greatest_width
@@ -381,6 +382,26 @@ def test_scheduled_functions_stay_as_they_are() -> None:
     module = schedule_cpu(program("product")).mod
     assert not schedule_cpu(module).functions
     assert str(apply_passes(module, "tir-schedule-cpu")) == str(module)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "cpu", "parts"),
+    [
+        ("all elements", {"m": 512, "n": 300}, "avx2,cores=4", 4),
+        ("all elements", {"m": 1, "n": 100000}, "avx2,cores=3", 20),
+        ("short rows", {"m": 512, "n": 300}, "avx512,cores=2", 2),
+        ("long rows", {"m": 0, "n": 64, "k": 2553}, "avx2,cores=2", 13),
+        ("short rows", {"m": 512, "n": 3000}, "avx512,cores=2", 0),  # each thread has columns of its own
+        ("all elements", {"m": 512, "n": 300}, "avx2,cores=1", 0),
+        ("all elements", {"m": 4, "n": 30}, "avx2,cores=2", 0),
+    ],
+)
+def test_threads_share_sums_of_few_results(name: str, sizes: dict[str, int], cpu: str, parts: int) -> None:
+    schedules = schedule_cpu(program(name, **sizes), cpu)
+    assert [each.block for each in schedules.applied if each.rule == "shared sums"] == ["C"] * bool(parts)
+    loops = find_ops(schedules.mod.functions["main"], ForOp)
+    shared = {loop.mixed_bounds[1] for loop in loops if loop.kind.data == "parallel"}
+    assert shared == {parts} if parts else parts not in shared
 
 
 def test_little_work_is_not_scheduled() -> None:
