@@ -44,6 +44,7 @@ EXACT = [
 ]
 ROUNDING = [
     "relay-simplify-inference",
+    "relay-widen-operands",
     "relay-convert-layout",
     "relay-pack-weights",
     "relay-fuse-attention",

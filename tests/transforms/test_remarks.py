@@ -775,6 +775,20 @@ relay.func @main("x" %x: tensor<8x32xui8>, "v" %v: tensor<40x32xi8>) {
         ],
     ),
     (
+        "relay-widen-operands",
+        """\
+relay.func @main("x" %x: tensor<8x32xbf16>, "y" %y: tensor<3x32xbf16>, "w" %w: tensor<40x32xbf16>) {
+  %0 = relay.nn.dense(%x, %w) {out_dtype = "float32"} : (tensor<8x32xbf16>, tensor<40x32xbf16>) -> tensor<8x40xf32>
+  %1 = relay.nn.dense(%y, %w) {out_dtype = "float32"} : (tensor<3x32xbf16>, tensor<40x32xbf16>) -> tensor<3x40xf32>
+  relay.return %0 : tensor<8x40xf32>, %1 : tensor<3x40xf32>
+}
+""",
+        [
+            "2:3: applied: its operands are converted to float32",
+            "3:3: missed: 3 rows use each weight, expected 4 or more",
+        ],
+    ),
+    (
         "relax-fuse-kernels",
         """\
 tir.func @f("A" %A: !tir.handle, "B" %B: !tir.handle) {

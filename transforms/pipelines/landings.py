@@ -117,12 +117,14 @@ def _optimize_graphs(options: Options) -> list[ModulePass]:
     from ..relay.quantize_products import RelayQuantizeProductsPass
     from ..relay.simplify import RelaySimplifyPass
     from ..relay.simplify_inference import RelaySimplifyInferencePass
+    from ..relay.widen_operands import RelayWidenOperandsPass
 
     if options.opt_level < 2:
         return []
     return [
         *([RelayQuantizeProductsPass()] if options.pack and options.cpu.byte_products else []),
         RelaySimplifyInferencePass(),
+        *([RelayWidenOperandsPass()] if options.pack else []),
         RelayFoldConstantsPass(),
         RelaySimplifyPass(),
         RelayFoldScaleAxisPass(),

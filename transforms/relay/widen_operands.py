@@ -1,0 +1,90 @@
+"""The pass `relay-widen-operands`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ...core.dtypes import parse_dtype
+from ...core.remarks import PassRemarks
+from ...core.walking import find_ops
+from ...operators.relay import OperatorOp, RelayBuilder, dtype_of_tensor, shape_of
+from .graphs import graphs_of, replace
+
+_remarks = PassRemarks("relay-widen-operands")
+
+LEAST_USES = 4
+"""The least number of rows that use each weight: fewer read weights of twice the size for as many products."""
+_MATRICES = ("nn.dense", "nn.matmul", "nn.batch_matmul")
+_CONVOLUTIONS = ("nn.conv1d", "nn.conv2d", "nn.conv3d", "nn.conv2d_transpose")
+
+
+@dataclass(frozen=True)
+class RelayWidenOperandsPass(ModulePass):
+    """Converts the operands of products of floats whose sums are wider floats, once for all products of an element.
+
+    Such are the products of mixed precision, of float16 or bfloat16 with sums of float32. A product of converted
+    operands has the same results, and is computed as any product of wide floats: with packed weights, in tiles, by
+    Winograd's algorithm. `relay-fold-constants` converts constant weights.
+
+    Products of fewer than 4 rows stay as they are: they take the time in which memory sends their weights.
+
+    Before
+        %0 = relay.nn.dense(%x, %w) {out_dtype = "float32"}
+            : (tensor<8x32xbf16>, tensor<64x32xbf16>) -> tensor<8x64xf32>
+
+    After
+        %0 = relay.cast(%x) {dtype = "float32"} : (tensor<8x32xbf16>) -> tensor<8x32xf32>
+        %1 = relay.cast(%w) {dtype = "float32"} : (tensor<64x32xbf16>) -> tensor<64x32xf32>
+        %2 = relay.nn.dense(%0, %1) {out_dtype = "float32"} : (tensor<8x32xf32>, tensor<64x32xf32>) -> tensor<8x64xf32>
+
+    Must hold before: nothing; primitive functions stay as they are.
+
+    Gone after: nothing.
+    """
+
+    name = "relay-widen-operands"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in graphs_of(op):
+            for product in list(find_ops(func, OperatorOp)):
+                wide = _wide_dtype(product)
+                if wide:
+                    _widen(product, wide)
+
+
+def _wide_dtype(op: OperatorOp) -> str:
+    """The data type of the sums of a product of narrower floats; "" for other operators."""
+    if op.operator.name not in (*_MATRICES, *_CONVOLUTIONS):
+        return ""
+    wide = str(op.attribute_value("out_dtype") or "")
+    narrow = {dtype_of_tensor(arg) for arg in op.args}
+    if not wide or len(narrow) != 1:
+        return ""
+    before, after = parse_dtype(*narrow), parse_dtype(wide)
+    return wide if before.is_float and after.is_float and before.bits < after.bits else ""
+
+
+def _widen(op: OperatorOp, wide: str) -> None:
+    rows = _known_rows(op)
+    if rows is not None and rows < LEAST_USES:
+        _remarks.missed(op, lambda: f"{rows} rows use each weight, expected {LEAST_USES} or more")
+        return
+    builder = RelayBuilder(InsertPoint.before(op), location=op.location)
+    operands = [builder.operator("cast", arg, dtype=wide) for arg in op.args]
+    _remarks.applied(op, lambda: f"its operands are converted to {wide}")
+    replace(op, [builder.operator(op.operator.name, *operands, **op.attribute_values)])
+
+
+def _known_rows(op: OperatorOp) -> int | None:
+    """The number of rows that use each weight of a product of matrices; None for a dynamic number and for
+    convolutions."""
+    if op.operator.name in _CONVOLUTIONS:
+        return None
+    rows = shape_of(op.outputs[0])[1 if op.operator.name == "nn.batch_matmul" else 0 : -1]
+    return prod(known) if len(known := [n for n in rows if isinstance(n, int)]) == len(rows) else None
