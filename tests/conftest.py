@@ -5,8 +5,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import lru_cache
+from itertools import chain, groupby
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,30 @@ emulation.compile_kernels = _write_emulated_kernels
 
 # Programs are cyclic and long-lived: less frequent garbage collection saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
+
+
+# In a fresh clone the collection compiles all tests and most of the source. The second worker collects in the opposite
+# order, so that each worker compiles half, and reads what the other one has compiled.
+_IS_REVERSED = os.environ.get("PYTEST_XDIST_WORKER") == "gw1"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """The files of a folder, in the opposite order for the second worker."""
+    report = yield
+    if _IS_REVERSED and isinstance(collector, pytest.Directory):
+        report.result.reverse()
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Restores the order of the files, which all workers must agree on."""
+    if _IS_REVERSED:
+        files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
+        items[:] = chain.from_iterable(reversed(files))
 
 
 def pytest_collection_finish() -> None:
