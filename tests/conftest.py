@@ -54,7 +54,10 @@ gc.set_threshold(50_000, 20, 50)
 
 # In a fresh clone the collection compiles all tests and most of the source. The second worker collects in the opposite
 # order, so that each worker compiles half, and reads what the other one has compiled.
-_IS_REVERSED = os.environ.get("PYTEST_XDIST_WORKER") == "gw1"
+
+
+def _is_reversed(config: pytest.Config) -> bool:
+    return os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and len(config.args) == 1
 
 
 @pytest.hookimpl(wrapper=True)
@@ -63,15 +66,15 @@ def pytest_make_collect_report(
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
     """The files of a folder, in the opposite order for the second worker."""
     report = yield
-    if _IS_REVERSED and isinstance(collector, pytest.Directory):
+    if isinstance(collector, pytest.Directory) and _is_reversed(collector.config):
         report.result.reverse()
     return report
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Restores the order of the files, which all workers must agree on."""
-    if _IS_REVERSED:
+    if _is_reversed(config):
         files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
         items[:] = chain.from_iterable(reversed(files))
 
