@@ -76,7 +76,10 @@ def run(mod: stepwell.Module, target: str = "llvm", dtype: str = "int32") -> np.
 )
 def test_the_text_is_read_and_printed(value: str) -> None:
     mod = elements(value)
-    assert f"B[i] = {value}" in mod.script()
+    for style in ("classic", "0.27"):
+        script = mod.script(style)
+        assert f"B[i] = {value}" in script
+        assert stepwell.parse_tvmscript(script).script(style) == script
     check_well_formed(mod)
 
 
@@ -153,6 +156,8 @@ def test_kernels_compute_the_expressions_of_the_package() -> None:
 
 def test_a_statement_is_read_run_and_lowered() -> None:
     mod = stepwell.parse_tvmscript(FILL)
+    for style in ("classic", "0.27"):
+        assert stepwell.parse_tvmscript(mod.script(style)).script(style) == mod.script(style)
     check_well_formed(mod)
     expected = np.full((4, 5), 3.0, "float32")
     expected[1, 2] = 7.0

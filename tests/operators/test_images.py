@@ -128,13 +128,18 @@ def test_averages_of_small_integers_are_added_in_32_bits(name: str, dtype: str) 
 @pytest.mark.parametrize("counts", [False, True])
 def test_the_last_window_of_a_pool_may_begin_in_the_padding(counts: bool) -> None:
     x = np.arange(1, 5, dtype="float32").reshape(1, 1, 4)
-    said: dict[str, Any] = {"pool_size": 2, "strides": 3, "padding": [1, 1], "ceil_mode": True}
-    numbers = said | {"count_include_pad": counts}
+    numbers: dict[str, Any] = {"pool_size": 2, "strides": 3, "padding": [1, 1], "ceil_mode": True}
+    numbers["count_include_pad"] = counts
     first = 0.5 if counts else 1.0
     assert computed("nn.avg_pool1d", [x.shape], [x], numbers).tolist() == [[[first, 3.5, 0.0]]]
     assert computed("nn.avg_pool1d", [(1, 1, w)], [x], numbers).tolist() == [[[first, 3.5, 0.0]]]
     for shape in (x.shape, (1, 1, w)):
         assert computed("nn.avg_pool1d", [shape], [x], numbers | {"skip_padding": True}).tolist() == [[[first, 3.5]]]
+
+
+def test_the_last_window_of_a_maximum_may_begin_in_the_padding() -> None:
+    x = np.arange(1, 5, dtype="float32").reshape(1, 1, 4)
+    said: dict[str, Any] = {"pool_size": 2, "strides": 3, "padding": [1, 1], "ceil_mode": True}
     assert computed("nn.max_pool1d", [(1, 1, w)], [x], said).tolist() == [[[1.0, 4.0, -np.inf]]]
     values, places = OPERATORS["nn.max_pool1d_with_places"].reference(x, **said)
     assert values.tolist() == [[[1.0, 4.0, -np.inf]]]

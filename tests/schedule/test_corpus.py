@@ -18,10 +18,10 @@ from stepwell.tools.testing.schedules import (
     RefusedCase,
     ScheduleCase,
     check_numbers,
-    check_texts,
     refused_cases,
     schedule_cases,
 )
+from stepwell.tools.testing.texts import check_texts
 
 pytestmark = pytest.mark.skipif(corpus() is None, reason="the corpus is not there")
 
@@ -40,6 +40,7 @@ def _case_and_weight(number: int, case: ScheduleCase) -> Any:
 @pytest.mark.parametrize("case", [_case_and_weight(number, case) for number, case in enumerate(schedule_cases())])
 def test_a_recorded_trace_gives_a_program_that_computes_the_recorded_numbers(case: ScheduleCase) -> None:
     module = replay_case(case).mod
+    module.verify()
     check_texts(module)
     check_numbers(module, case.problem, case.trace)
 
@@ -54,6 +55,7 @@ def test_what_was_refused_elsewhere_is_refused_with_a_reason_or_right(case: Refu
     reason, module = attempt_case(case)
     assert (reason is None) == (case.name in ALLOWED)
     if reason is None:
+        module.verify()
         check_texts(module)
         check_numbers(module, case.problem, [*case.trace, case.attempt])
     else:

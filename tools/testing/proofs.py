@@ -7,7 +7,7 @@ effort of the solver is limited by its count of steps, not by time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -44,23 +44,43 @@ from ...dialects.tir import (
 _SOLVERS = ((6, 2, 500_000), (2, 2, 2_000_000), (6, 0, 2_000_000))
 """z3's solvers of arithmetic and of bit vectors (2: as integers, 0: as bits), each with a limit on its count of steps.
 Each decides claims that the others do not."""
+_TOGETHER = 8
+"""The number of claims that are proven as one: half of the time of as many proofs."""
 
 
 def prove(claim: z3.BoolRef, assumptions: Iterable[z3.BoolRef] = ()) -> None:
     """Proves that `claim` holds wherever the assumptions do. AssertionError with a counterexample if it does not, or if
     z3 does not decide it."""
+    assumptions = tuple(assumptions)
     for arithmetic, bit_vectors, steps in _SOLVERS:
-        solver = z3.SimpleSolver()
-        solver.set("rlimit", steps)
-        solver.set("random_seed", 0)
-        solver.set("smt.arith.solver", arithmetic)
-        solver.set("smt.bv.solver", bit_vectors)
+        solver = _solver(arithmetic, bit_vectors, steps)
         solver.add(*assumptions, z3.Not(claim))
         result = solver.check()
         if result == z3.unsat:
             return
         assert result != z3.sat, f"counterexample: {solver.model()}"
     raise AssertionError(f"z3 does not decide {claim}")
+
+
+def prove_all(claims: Sequence[z3.BoolRef], assumptions: Iterable[z3.BoolRef] = ()) -> None:
+    """Proves claims under the same assumptions: `_TOGETHER` claims as one, or each by itself if z3 does not decide them
+    as one. Errors: as of `prove`."""
+    assumptions = tuple(assumptions)
+    for group in (claims[i : i + _TOGETHER] for i in range(0, len(claims), _TOGETHER)):
+        solver = _solver(*_SOLVERS[0])
+        solver.add(*assumptions, z3.Not(z3.And(*group)))
+        if solver.check() != z3.unsat:
+            for claim in group:
+                prove(claim, assumptions)
+
+
+def _solver(arithmetic: int, bit_vectors: int, steps: int) -> Any:
+    solver = z3.SimpleSolver()
+    solver.set("rlimit", steps)
+    solver.set("random_seed", 0)
+    solver.set("smt.arith.solver", arithmetic)
+    solver.set("smt.bv.solver", bit_vectors)
+    return solver
 
 
 # Operations on unbounded integers

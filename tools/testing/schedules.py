@@ -19,7 +19,6 @@ from ...backends.oracle import compile_oracle
 from ...core.errors import ScheduleError
 from ...core.walking import find_ops
 from ...dialects.tir import ForOp, FuncOp
-from ...frontends.mlir import parse_mlir
 from ...frontends.tvmscript import parse_tvmscript
 from ...frontends.tvmscript.decorators import T
 from ...module import Module
@@ -141,16 +140,6 @@ def attempt(schedule: Any, text: str) -> str | None:
 
 
 # Checking
-
-
-def check_texts(module: Module) -> None:
-    """Raises AssertionError unless a module verifies and round-trips through each of its texts."""
-    module.verify()
-    text = str(module)
-    assert str(parse_mlir(text)) == text, "the MLIR text is read back as another program"
-    for style in ("classic", "0.27"):
-        script = module.script(style)
-        assert parse_tvmscript(script).script(style) == script, f"the {style} script is read back as another program"
 
 
 def check_numbers(module: Module, problem: Problem, trace: Sequence[str] = ()) -> None:

@@ -62,7 +62,7 @@ from stepwell.tools.testing.proofs import (
     floormod,
     maximum,
     minimum,
-    prove,
+    prove_all,
     truncdiv,
     within,
 )
@@ -96,8 +96,11 @@ class World:
 
     def prove(self) -> None:
         """Proves the claims."""
+        claims: dict[tuple[Any, ...], list[z3.BoolRef]] = {}
         for claim, given in self.claims:
-            prove(claim, (*self.terms.assumptions, *given))
+            claims.setdefault(given, []).append(claim)
+        for given, group in claims.items():
+            prove_all(group, (*self.terms.assumptions, *given))
 
     # Claims
 
@@ -839,8 +842,11 @@ def test_every_line_of_the_rules_is_reached_by_a_proof(monkeypatch: pytest.Monke
     modules = [import_module(f"stepwell.{name}") for name in MODULES]
     codes = [compile(inspect.getsource(module), inspect.getfile(module), "exec") for module in modules]
     missing = {_name(code): _lines(code) for file in codes for code in _functions(file)}
+    files = {name for name, *_ in missing}
 
     def trace(frame: FrameType, event: str, argument: object) -> Any:
+        if frame.f_code.co_filename not in files:
+            return None
         lines = missing.get(_name(frame.f_code))
         if not lines:
             return None

@@ -47,31 +47,40 @@ def random(*shape: int) -> np.ndarray:
     return np.random.default_rng(0).normal(size=shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_chains_over_rows(shape: tuple[int, int]) -> None:
-    x = random(*shape)
-    e = np.exp(x - x.max(1, keepdims=True))
-    np.testing.assert_allclose(run(lambda x: relay.nn.softmax(x, axis=1), x), e / e.sum(1, keepdims=True), rtol=1e-5)
-    e = np.exp(x - x.max(0, keepdims=True))
-    np.testing.assert_allclose(run(lambda x: relay.nn.softmax(x, axis=0), x), e / e.sum(0, keepdims=True), rtol=1e-5)
+def softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_sums_of_all_rows_and_columns(shape: tuple[int, int]) -> None:
-    x = random(*shape)
-    np.testing.assert_allclose(run(relay.sum, x), x.sum(dtype=float), rtol=1e-4, atol=1e-4)
-    for axis in (0, 1):
-        np.testing.assert_allclose(run(lambda x, axis=axis: relay.max(x, axis=axis), x), x.max(axis))
-        result = run(lambda x, axis=axis: relay.sum(x, axis=axis), x)
-        np.testing.assert_allclose(result, x.sum(axis, dtype=float), rtol=1e-4, atol=1e-4)
+SHAPED: dict[str, list[tuple[Callable[..., Any], Callable[..., Any], tuple[float, float]]]] = {
+    "chains over rows": [
+        (lambda x, y: relay.nn.softmax(x, axis=1), lambda x, y: softmax(x, 1), (1e-5, 0)),
+        (lambda x, y: relay.nn.softmax(x, axis=0), lambda x, y: softmax(x, 0), (1e-5, 0)),
+    ],
+    "sums of all, of rows and of columns": [
+        (lambda x, y: relay.sum(x), lambda x, y: x.sum(dtype=float), (1e-4, 1e-4)),
+        (lambda x, y: relay.max(x, axis=0), lambda x, y: x.max(0), (0, 0)),
+        (lambda x, y: relay.max(x, axis=1), lambda x, y: x.max(1), (0, 0)),
+        (lambda x, y: relay.sum(x, axis=1), lambda x, y: x.sum(1, dtype=float), (1e-4, 1e-4)),
+        (lambda x, y: relay.sum(x, axis=0), lambda x, y: x.sum(0, dtype=float), (1e-4, 1e-4)),
+    ],
+    "transposes and elements": [
+        (lambda x, y: relay.transpose(x), lambda x, y: x.T, (0, 0)),
+        (lambda x, y: relay.transpose(x) + y, lambda x, y: x.T + y, (0, 0)),
+        (lambda x, y: x * relay.transpose(y) + x, lambda x, y: x * y.T + x, (0, 0)),
+    ],
+}
+"""Functions of a matrix and one of the transposed shape, their results by numpy, relative and absolute error."""
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_transposes_and_elements(shape: tuple[int, int]) -> None:
-    x, y = random(*shape), random(*shape[::-1])
-    np.testing.assert_array_equal(run(lambda x: relay.transpose(x), x), x.T)
-    np.testing.assert_array_equal(run(lambda x, y: relay.transpose(x) + y, x, y), x.T + y)
-    np.testing.assert_array_equal(run(lambda x, y: x * relay.transpose(y) + x, x, y), x * y.T + x)
+@pytest.mark.parametrize("shape", range(len(SHAPES)), ids=map(str, SHAPES))
+@pytest.mark.parametrize("group", SHAPED)
+def test_functions_of_matrices(group: str, shape: int, count: int) -> None:
+    """Each function of each shape, by one thread or by three: each function and each shape by both."""
+    x, y = random(*SHAPES[shape]), random(*SHAPES[shape][::-1])
+    for number, (function, expected, errors) in enumerate(SHAPED[group]):
+        if (number + shape) % 2 == (count == 3):
+            np.testing.assert_allclose(run(function, x, y), expected(x, y), *errors, err_msg=str(number))
 
 
 def test_rows_are_sorted() -> None:
@@ -132,6 +141,7 @@ def shared(*shape: Any, build: Callable[[Any], Any]) -> list[tuple[str, int, int
     return found
 
 
+@pytest.mark.parametrize("count", [1], indirect=True)
 @pytest.mark.parametrize(
     ("shape", "build", "expected"),
     [
@@ -153,6 +163,7 @@ def test_a_loop_that_takes_long_is_shared(
     assert all(1 <= later <= grain for later in more for *_, grain in loops)
 
 
+@pytest.mark.parametrize("count", [1], indirect=True)
 def test_the_shortest_time_of_a_part_limits_its_iterations() -> None:
     with patch.object(threads_rule, "LEAST_TIME", 0):
         assert shared(64, 64, build=relay.nn.relu) == [("ax0", 64, 1)]
@@ -163,6 +174,7 @@ def test_the_shortest_time_of_a_part_limits_its_iterations() -> None:
 BYTES = "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir,tir-schedule-cpu{{cpu={cpu}}}"
 
 
+@pytest.mark.parametrize("count", [1], indirect=True)
 @pytest.mark.parametrize(
     ("cpu", "intrinsic"),
     [

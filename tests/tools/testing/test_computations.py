@@ -24,7 +24,7 @@ def test_a_seed_gives_the_same_program_again() -> None:
     assert len({random_computation_text(SeededChoices(seed)) for seed in SEEDS}) > 50
 
 
-@pytest.mark.parametrize("seed", SEEDS[:40])
+@pytest.mark.parametrize("seed", SEEDS[:20])
 def test_a_program_does_nothing_that_is_excluded(seed: int) -> None:
     mod = random_computation(SeededChoices(seed))
     copy = mod.clone()

@@ -14,11 +14,11 @@ from stepwell.tools.testing.schedules import (
     apply_trace,
     attempt,
     check_numbers,
-    check_texts,
     index_maps,
     refused_cases,
     schedule_cases,
 )
+from stepwell.tools.testing.texts import check_texts
 
 pytestmark = pytest.mark.skipif(corpus() is None, reason="the corpus is not there")
 
@@ -69,6 +69,7 @@ def test_an_attempt_that_fails_otherwise_is_not_refused() -> None:
 def test_the_recorded_programs_are_right() -> None:
     case = schedule_cases()[0]
     module = parse_tvmscript(case.after)
+    module.verify()
     check_texts(module)
     check_numbers(module, case.problem)
 

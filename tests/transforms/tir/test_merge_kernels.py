@@ -18,7 +18,7 @@ from stepwell.transforms.pipelines import lower_graph, lower_to_parts, lower_to_
 SCHEDULES = "tir-collapse-axes,tir-schedule-cpu"
 
 
-def layers(*channels: int, size: int = 6) -> Module:
+def layers(*channels: int, size: int = 3) -> Module:
     """A graph of convolutions with windows of one element, of images of some numbers of channels."""
     images = [relay.var(f"x{n}", shape=(1, count, size, size)) for n, count in enumerate(channels)]
     weights = [relay.var(f"w{n}", shape=(8, count, 1, 1)) for n, count in enumerate(channels)]
@@ -52,7 +52,7 @@ def test_convolutions_of_a_growing_number_of_channels_are_one_function(passes: s
 @pytest.mark.parametrize("target", ["python", "llvm"])
 def test_convolutions_of_blocks_of_channels_are_one_function(passes: str, target: str) -> None:
     """The extent is a number of blocks; the weights have 16 times as many channels."""
-    images = [relay.var(f"x{n}", shape=(1, blocks, 4, 5, 16)) for n, blocks in enumerate((2, 4, 6))]
+    images = [relay.var(f"x{n}", shape=(1, blocks, 2, 3, 16)) for n, blocks in enumerate((2, 4, 6))]
     weights = [relay.var(f"w{n}", shape=(1, 16 * blocks, 1, 1, 16)) for n, blocks in enumerate((2, 4, 6))]
     convolutions = [
         relay.nn.relu(relay.nn.contrib_conv2d_pack(x, w, 16, data_layout="NCHW16c", out_layout="NCHW16c"))
@@ -68,7 +68,7 @@ def test_a_graph_computes_the_same_with_merged_kernels() -> None:
     channels = (32, 64, 96)
     executor = GraphExecutor(build_graph(layers(*channels)))
     random = np.random.default_rng(0)
-    images = [random.integers(-3, 4, (1, count, 6, 6)).astype(np.float32) for count in channels]
+    images = [random.integers(-3, 4, (1, count, 3, 3)).astype(np.float32) for count in channels]
     weights = [random.integers(-3, 4, (8, count, 1, 1)).astype(np.float32) for count in channels]
     for n, (x, w) in enumerate(zip(images, weights, strict=True)):
         executor.set_input(f"x{n}", x)

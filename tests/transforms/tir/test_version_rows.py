@@ -1,11 +1,13 @@
 """Versions of products for one row."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pytest
 
 from stepwell import Module, apply_passes, build, parse_tvmscript, schedule_cpu, te
+from stepwell.backends.runtime import Program
 from stepwell.core.remarks import collect_remarks
 from stepwell.dialects.tir import BlockOp, IfOp
 
@@ -40,18 +42,23 @@ def versions(module: Module, least_bytes: int = 40 * 24 * 4) -> Module:
     return apply_passes(module, f"tir-version-rows{{least-bytes={least_bytes}}}")
 
 
+@cache
+def program(transposed: bool, attributes: str, target: str) -> Program:
+    """The compiled versions of a product."""
+    return build(versions(product(transposed, attributes)), target=target)
+
+
 @pytest.mark.parametrize("attributes", [NOALIAS, "pass"])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("rows", [0, 1, 2, 9])
 def test_any_number_of_rows_has_the_same_results(rows: int, transposed: bool, attributes: str) -> None:
-    module = versions(product(transposed, attributes))
     rng = np.random.default_rng(rows)
     x: Any = rng.integers(-4, 5, (1, rows, 40)).astype("float32")
     w: Any = rng.integers(-4, 5, (40, 24)).astype("float32")
     b: Any = rng.integers(-4, 5, 24).astype("float32")
     for target in ("python", "llvm"):
         y = np.full((1, rows, 24), np.nan, "float32")
-        build(module, target=target)(x, np.ascontiguousarray(w.T) if transposed else w, b, y)
+        program(transposed, attributes, target)(x, np.ascontiguousarray(w.T) if transposed else w, b, y)
         np.testing.assert_array_equal(y, np.maximum(x @ w + b, 0))
 
 
