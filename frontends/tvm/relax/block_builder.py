@@ -222,7 +222,7 @@ class BlockBuilder:
     def type_of(self, expr: Expr) -> StructInfo:
         """The type of an expression, whose calls may be those of functions of the module."""
         if expr.known_struct_info is None:
-            expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.function_ops))  # pyright: ignore[reportPrivateUsage]
+            expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.function_ops), expr.device)  # pyright: ignore[reportPrivateUsage]
         return expr.struct_info
 
     def lookup_binding(self, var: Expr) -> Expr | None:

@@ -147,13 +147,27 @@ class Words(ModuleType):
         return Words(f"{self.__name__}.{name}", path)
 
     def __call__(self, *args: Any, **attributes: Any) -> Call:
-        """The results of the operator: a tensor, or a tuple of several. Errors of the operands are raised by `emit`."""
+        """The results of the operator: a tensor, or a tuple of several. Errors of the operands are raised by `emit`.
+        MissingOperandError for an operand without an argument."""
         parameters = _parameters(self._path)
         named = {**dict(zip(parameters, args, strict=False)), **attributes}
         extra = args[len(parameters) :]
+        _require_operands(self._path, named)
         operands = [value for name, value in named.items() if _is_operand(self._path, name, value)]
         others = {name: value for name, value in named.items() if not _is_operand(self._path, name, value)}
         return Call(Op.get(PREFIX + self._path), [*operands, *extra], others)
+
+
+class MissingOperandError(ArgumentError, TypeError):
+    """A call of an operator without an argument for one of its operands."""
+
+
+def _require_operands(word: str, named: Mapping[str, Any]) -> None:
+    if word in COMPOSITES:
+        return
+    for operand in spelling_of_word(word).operands:
+        if operand not in named:
+            raise MissingOperandError(f"relax.op.{word}: no argument {operand!r}, expected a tensor")
 
 
 def _parameters(word: str) -> list[str]:

@@ -19,6 +19,7 @@ from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, numb
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
+from ..ir.vdevice import name_of_device
 from .struct_info import StructInfo, TensorStructInfo, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
@@ -37,6 +38,18 @@ class Scriptable:
         """Prints `script()`. The options are those of TVM's printer, which the text does not depend on."""
         print(self.script())
 
+    def structural_form(self, map_free_vars: bool) -> list[str]:
+        """The lines of a text that is equal for structurally equal nodes. map_free_vars: whether variables that the
+        node does not bind may correspond to others."""
+        # lazy: most programs compare no expressions
+        from .comparison import form_of
+
+        return form_of(self, map_free_vars)
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same node."""
+        return self is other
+
 
 class Expr(Scriptable):
     """An expression."""
@@ -47,8 +60,14 @@ class Expr(Scriptable):
     def struct_info(self) -> StructInfo:
         """The type of the value. Raises the errors of operators that do not fit their operands."""
         if self._struct_info is None:
-            self._struct_info = struct_info_of(type_of_expr(self))
+            self._struct_info = struct_info_of(type_of_expr(self), self.device)
         return self._struct_info
+
+    @property
+    def device(self) -> str | None:
+        """The device of the value as types of operands state it, None for any. ArgumentError for operands of an operator
+        on several devices."""
+        return None
 
     @property
     def ty(self) -> StructInfo:
@@ -392,6 +411,18 @@ class Call(Expr):
     @property
     def children(self) -> Sequence[Expr]:
         return [each for each in self.args if isinstance(each, Expr)]
+
+    @property
+    def device(self) -> str | None:
+        if self.sinfo_args or not isinstance(self.op, Op):
+            return self.sinfo_args[0].device if len(self.sinfo_args) == 1 else None
+        if "dst_vdevice" in self.attrs:
+            return name_of_device(self.attrs["dst_vdevice"])
+        infos = [each.known_struct_info for each in self.children]
+        devices = list(dict.fromkeys(info.device for info in infos if info is not None and info.device is not None))
+        if len(devices) > 1:
+            raise ArgumentError(f"{self.op.name}: operands on {' and '.join(devices)}, expected them on one device")
+        return devices[0] if devices else None
 
     def emit(self, writer: Writer) -> SSAValue:
         # lazy: calls are expressions, whose operations depend on the kind of the call

@@ -18,7 +18,7 @@ from ....operators.relax import CallableType, ObjectType, PrimType, ShapeType
 from ....operators.relax.text import type_text
 from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
 from ....operators.relay import Size
-from ...tvmscript.values import RelaxType
+from ...tvmscript.values import RelaxType, Word
 from ..ir.vdevice import VDevice, name_of_device
 
 
@@ -94,6 +94,18 @@ class StructInfo:
     def __hash__(self) -> int:
         return hash((self.type, self.device))
 
+    def structural_form(self, map_free_vars: bool) -> list[str]:
+        """The lines of a text that is equal for structurally equal types. map_free_vars: whether names of sizes may
+        correspond to others."""
+        # lazy: forms are those of expressions, which have types
+        from .comparison import form_of
+
+        return form_of(self, map_free_vars)
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same object."""
+        return self is other
+
     def script(self, **options: Any) -> str:
         """The type as TVMScript. options: of TVM's printer, which the text does not depend on."""
         text = type_text(self.type)
@@ -114,13 +126,16 @@ class TensorStructInfo(StructInfo):
 
     def __init__(
         self,
-        shape: Sequence[Any] | None = None,
+        shape: Any = None,
         dtype: str | None = "float32",
         vdevice: VDevice | Device | str | None = None,
         ndim: int = -1,
     ):
-        """shape: integers, names, and expressions of variables.  vdevice: the device of the tensor, one of the module.
+        """shape: integers, names, and expressions of variables, or an expression of a shape, of whose type the facts are
+        known.  vdevice: the device of the tensor, one of the module.
         ndim: the rank of an unknown shape, -1 if unknown. ArgumentError for another value than a device."""
+        if isinstance(info := getattr(shape, "struct_info", None), StructInfo):  # the value of a shape
+            shape, ndim = info.shape, info.ndim
         sizes = None if shape is None else [size_of(each) for each in shape]
         type = tensor(sizes, dtype or None, None if sizes is not None or ndim < 0 else ndim)
         super().__init__(type, None if vdevice is None else name_of_device(vdevice))
@@ -166,14 +181,28 @@ def struct_info_of(type: Attribute, device: str | None = None) -> StructInfo:
 class TupleStructInfo(StructInfo):
     """A tuple of values of some types."""
 
-    def __init__(self, fields: Sequence[StructInfo]):
-        super().__init__(tuple_type([field.type for field in fields]))
+    def __init__(self, fields: Sequence[Any]):
+        """fields: the types, or words of TVMScript that denote types, `R.Object`."""
+        super().__init__(tuple_type([_type_of(field) for field in fields]))
 
     @property
     def fields(self) -> list[StructInfo]:
         """The types of the values."""
         assert isinstance(self.type, TupleType)
         return [struct_info_of(type) for type in self.type.types.data]
+
+
+def _type_of(field: Any) -> Attribute:
+    if isinstance(field, StructInfo):
+        return field.type
+    word = getattr(field, "__tvmscript__", None)
+    if isinstance(word, Word) and word.path in _WORDS:
+        return _WORDS[word.path]
+    raise TypeError(f"a field of type {field!r}, expected a type of a value")
+
+
+_WORDS: dict[str, Attribute] = {"Object": ObjectType(), "Tensor": tensor(None, None), "Shape": shape(None)}
+"""The types that words denote without arguments."""
 
 
 class FuncStructInfo(StructInfo):

@@ -1,0 +1,71 @@
+"""Structural equality of types and expressions of relax, and types of calls."""
+
+import pytest
+import stepwell.frontends.tvm as tvm
+from stepwell.core.errors import ArgumentError
+from stepwell.frontends.tvm import relax
+from stepwell.frontends.tvm.script import relax as R
+
+
+def test_types_are_equal_by_their_parts() -> None:
+    tvm.ir.assert_structural_equal(R.Tensor((2, 3), "float32"), relax.TensorStructInfo((2, 3), "float32"))
+    assert not tvm.ir.structural_equal(R.Tensor((2, 3), "float32"), relax.TensorStructInfo((2, 3), "float16"))
+    assert not tvm.ir.structural_equal(relax.TensorStructInfo((2,), "float32"), relax.ShapeStructInfo((2,)))
+    pair = relax.TupleStructInfo([relax.TensorStructInfo((2,), "int32"), relax.ObjectStructInfo()])
+    tvm.ir.assert_structural_equal(pair, R.Tuple(R.Tensor((2,), "int32"), R.Object))
+
+
+def test_names_of_sizes_correspond_if_free_variables_may() -> None:
+    n, m = relax.TensorStructInfo(("n", "n"), "float32"), relax.TensorStructInfo(("m", "m"), "float32")
+    with pytest.raises(ValueError, match="m, m"):
+        tvm.ir.assert_structural_equal(n, m)
+    tvm.ir.assert_structural_equal(n, m, map_free_vars=True)
+    assert not tvm.ir.structural_equal(n, relax.TensorStructInfo(("m", "k"), "float32"), map_free_vars=True)
+
+
+def test_the_shape_of_a_tensor_may_be_a_variable() -> None:
+    assert relax.TensorStructInfo(relax.Var("s", R.Shape((2, "n"))), "float32").shape == (2, "n")
+    assert relax.TensorStructInfo(relax.Var("s", R.Shape(ndim=3)), "float32").ndim == 3
+    assert relax.TensorStructInfo(relax.Var("s", R.Shape()), "float32").ndim == -1
+
+
+def test_expressions_are_equal_by_operators_operands_and_attributes() -> None:
+    x, y = relax.Var("x", R.Tensor((2, 3), "float32")), relax.Var("y", R.Tensor((2, 3), "float32"))
+    tvm.ir.assert_structural_equal(relax.op.add(x, x), relax.op.add(x, x))
+    assert not tvm.ir.structural_equal(relax.op.add(x, x), relax.op.add(x, y))
+    assert not tvm.ir.structural_equal(relax.op.add(x, x), relax.op.multiply(x, x))
+    assert not tvm.ir.structural_equal(relax.op.sum(x, axis=[0]), relax.op.sum(x, axis=[1]))
+    tvm.ir.assert_structural_equal(relax.op.exp(x), relax.op.exp(y), map_free_vars=True)
+    assert not tvm.ir.structural_equal(relax.op.add(x, x), relax.op.add(x, y), map_free_vars=True)
+    tvm.ir.assert_structural_equal(relax.Tuple([relax.const(1, "int32")]), relax.Tuple([relax.const(1, "int32")]))
+    assert not tvm.ir.structural_equal(relax.StringImm("a"), relax.StringImm("b"))
+    assert not tvm.ir.structural_equal(relax.ShapeExpr([1, 2]), relax.ShapeExpr([1, "n"]))
+    assert tvm.ir.structural_hash(relax.op.exp(x)) == tvm.ir.structural_hash(relax.op.exp(x))
+
+
+def test_blocks_are_equal_up_to_the_names_of_their_variables() -> None:
+    x = relax.Var("x", R.Tensor((2,), "float32"))
+
+    def block(name: str, op: str) -> relax.DataflowBlock:
+        var = relax.DataflowVar(name, R.Tensor((2,), "float32"))
+        out = relax.Var(name + "_out", R.Tensor((2,), "float32"))
+        bindings = [relax.VarBinding(var, getattr(relax.op, op)(x)), relax.VarBinding(out, relax.op.exp(var))]
+        return relax.DataflowBlock(bindings, [out])
+
+    tvm.ir.assert_structural_equal(block("a", "exp"), block("b", "exp"))
+    assert not tvm.ir.structural_equal(block("a", "exp"), block("a", "log"))
+
+
+def test_a_call_is_on_the_device_of_its_operands() -> None:
+    builder = relax.BlockBuilder()
+    on_cpu = relax.Var("x", R.Tensor((2, 3), "float32", tvm.ir.VDevice("llvm")))
+    anywhere = relax.Var("y", R.Tensor((2, 3), "float32"))
+    on_gpu = relax.Var("z", R.Tensor((2, 3), "float32", tvm.ir.VDevice("cuda", 0)))
+    assert builder.normalize(relax.op.add(on_cpu, anywhere)).struct_info.device == "llvm:0"
+    with pytest.raises(ArgumentError, match="operands on llvm:0 and cuda:0, expected them on one device"):
+        builder.normalize(relax.op.add(on_cpu, on_gpu))
+
+
+def test_a_call_without_an_operand_is_an_error_of_its_type() -> None:
+    with pytest.raises(TypeError, match=r"relax.op.add: no argument 'x2', expected a tensor"):
+        relax.op.add(relax.Var("x", R.Tensor((2, 3), "float32")))
