@@ -334,7 +334,7 @@ def _dense(data: Expr, weight: Expr) -> Call:
     return op.matmul(data, op.permute_dims(weight))
 
 
-_FORMER = {"relu": "nn.relu", "nn.leaky_relu": "nn.leakyrelu", "softmax": "nn.softmax", "flatten": "nn.batch_flatten"}
+_FORMER = {"relu": "nn.relu", "nn.leaky_relu": "nn.leakyrelu", "softmax": "nn.softmax"}
 """The words of 2022, each with the word of today."""
 _CALLS: Mapping[str, Any] = {
     "dense": _dense,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import SSAValue
 
 from ....core.arrays import plain_array
@@ -96,7 +97,18 @@ class Expr(Scriptable):
         return attrgetter(word.path)(op)(*args, **named)
 
     def __getitem__(self, index: int) -> Expr:
+        """A field of a tuple. IndexError for a tuple that is known to have fewer fields."""
+        info = self.known_struct_info
+        if info is not None and isinstance(info.type, TupleType) and index >= len(info.type.types.data):
+            raise IndexError(f"field {index} of a tuple of {len(info.type.types.data)}")
         return TupleGetItem(self, index)
+
+    def __iter__(self) -> Iterator[Expr]:
+        """The fields of a tuple. TypeError for a value of another type."""
+        type = self.struct_info.type
+        if not isinstance(type, TupleType):
+            raise TypeError(f"a value of type {type} has no fields")
+        return map(self.__getitem__, range(len(type.types.data)))
 
     def __add__(self, other: Any) -> Expr:
         return self._operate("add", other)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr, NoneAttr, TupleType, UnitAttr
 from xdsl.ir import Attribute
 
 from ....backends.devices.device import Device
-from ....expressions.expr import PrimExpr
+from ....expressions.expr import PrimExpr, Var
 from ....expressions.sizes import size_text
 from ....operators.relax import CallableType, ObjectType, PrimType, ShapeType
 from ....operators.relax.text import type_text
@@ -28,6 +28,18 @@ def size_of(value: Any) -> Size:
     if isinstance(value, PrimExpr):
         return size_text(value)
     return value if isinstance(value, str) else _variable_name(value) or int(value)
+
+
+def variables_in(values: Iterable[Any]) -> dict[str, Var]:
+    """The variables in expressions among sizes, by name."""
+    found: dict[str, Var] = {}
+    left = [each for each in values if isinstance(each, PrimExpr)]
+    while left:
+        expr = left.pop()
+        if isinstance(expr, Var):
+            found[expr.name] = expr
+        left += expr.children
+    return found
 
 
 _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -57,9 +69,11 @@ class StructInfo:
     """The type of a value: equal for equal types on equal devices. device: the name of the device that is stated for
     the value, `"cuda:0"`; None for any."""
 
-    def __init__(self, type: Attribute, device: str | None = None):
+    def __init__(self, type: Attribute, device: str | None = None, variables: Mapping[str, Var] | None = None):
+        """variables: the variables of the sizes that the user has made, by name."""
         self.type = type
         self.device = device
+        self.variables = dict(variables or {})
 
     @property
     def vdevice(self) -> VDevice | None:
@@ -138,7 +152,7 @@ class TensorStructInfo(StructInfo):
             shape, ndim = info.shape, info.ndim
         sizes = None if shape is None else [size_of(each) for each in shape]
         type = tensor(sizes, dtype or None, None if sizes is not None or ndim < 0 else ndim)
-        super().__init__(type, None if vdevice is None else name_of_device(vdevice))
+        super().__init__(type, None if vdevice is None else name_of_device(vdevice), variables_in(shape or ()))
 
 
 def DynTensorType(ndim: int = -1, dtype: str = "float32") -> TensorStructInfo:
@@ -151,7 +165,8 @@ class ShapeStructInfo(StructInfo):
 
     def __init__(self, values: Sequence[Any] | None = None, ndim: int = -1):
         super().__init__(
-            shape(None if values is None else [size_of(each) for each in values], None if ndim < 0 else ndim)
+            shape(None if values is None else [size_of(each) for each in values], None if ndim < 0 else ndim),
+            variables=variables_in(values or ()),
         )
 
 
@@ -159,7 +174,7 @@ class PrimStructInfo(StructInfo):
     """A number. value: an integer or the size that it is equal to."""
 
     def __init__(self, dtype: str | None = None, value: Any = None):
-        super().__init__(prim(None if value is None else size_of(value), dtype))
+        super().__init__(prim(None if value is None else size_of(value), dtype), variables=variables_in([value]))
 
 
 def struct_info_of(type: Attribute, device: str | None = None) -> StructInfo:
@@ -183,7 +198,10 @@ class TupleStructInfo(StructInfo):
 
     def __init__(self, fields: Sequence[Any]):
         """fields: the types, or words of TVMScript that denote types, `R.Object`."""
-        super().__init__(tuple_type([_type_of(field) for field in fields]))
+        variables = {
+            name: var for field in fields if isinstance(field, StructInfo) for name, var in field.variables.items()
+        }
+        super().__init__(tuple_type([_type_of(field) for field in fields]), variables=variables)
 
     @property
     def fields(self) -> list[StructInfo]:

@@ -12,7 +12,7 @@ from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
 from ....expressions.expr import PrimExpr
 from ....operators.relax import DataflowOp, IfOp, MatchCastOp, ObjectType, OutputOp, ReturnOp, YieldOp
-from ....operators.relax.types import accepts
+from ....operators.relax.types import accepts, may_match, tensor
 from ....operators.relay import ConstantOp
 from .. import syntax
 from ..dispatch import RELAX, evaluate, run_statements, runs
@@ -186,7 +186,7 @@ def _output_value(context: RelaxContext, name: str, span: Span) -> SSAValue:
 
 @runs(syntax.If, dialect=RELAX)
 def _if(context: RelaxContext, node: syntax.If) -> None:
-    condition = context.relax_value(evaluate(context, node.test), node.test.span)
+    condition = _condition(context, context.relax_value(evaluate(context, node.test), node.test.span), node.test.span)
     if not node.orelse:
         raise node.span.error("a branch of relax has an else, which binds the same name")
     branches = [_branch(context, body, node.span) for body in (node.body, node.orelse)]
@@ -196,6 +196,16 @@ def _if(context: RelaxContext, node: syntax.If) -> None:
     op = context.insert(IfOp(condition, value.type, Region(then), Region(orelse)), node.span)
     set_name_hint(op.output, name)
     context.scope.names[name] = RelaxValue(op.output)
+
+
+def _condition(context: RelaxContext, value: SSAValue, span: Span) -> SSAValue:
+    """A condition as a tensor of one truth value, by a cast if a part of its type is known."""
+    flag = tensor([], "bool")
+    if accepts(flag, value.type):
+        return value
+    if not may_match(flag, value.type) or isinstance(value.type, TensorType):
+        raise span.error(f"a condition of type {value.type}, expected {flag}")
+    return context.insert(MatchCastOp(value, flag), span).output
 
 
 def _branch(context: RelaxContext, body: syntax.Body, span: Span) -> tuple[Block, str, SSAValue]:

@@ -1,6 +1,7 @@
 """Structural equality of types and expressions of relax, and types of calls."""
 
 import pytest
+
 import stepwell.frontends.tvm as tvm
 from stepwell.core.errors import ArgumentError
 from stepwell.frontends.tvm import relax
@@ -69,3 +70,18 @@ def test_a_call_is_on_the_device_of_its_operands() -> None:
 def test_a_call_without_an_operand_is_an_error_of_its_type() -> None:
     with pytest.raises(TypeError, match=r"relax.op.add: no argument 'x2', expected a tensor"):
         relax.op.add(relax.Var("x", R.Tensor((2, 3), "float32")))
+
+
+def test_an_expression_has_the_fields_of_a_tuple_only() -> None:
+    x = relax.Var("x", R.Tensor((4, 6), "float32"))
+    first, second = relax.op.split(x, 2, axis=1)
+    assert first.struct_info == second.struct_info == R.Tensor((4, 3), "float32")
+    with pytest.raises(TypeError, match="has no fields"):
+        list(x)
+    with pytest.raises(IndexError, match="field 1 of a tuple of 1"):
+        relax.Var("t", R.Tuple(R.Tensor((4,), "float32")))[1]
+
+
+def test_flatten_makes_one_dimension() -> None:
+    x = relax.Var("x", R.Tensor((2, 3, 4), "float32"))
+    assert relax.op.flatten(x).struct_info.shape == (24,)
