@@ -133,8 +133,8 @@ class VirtualMachine(_Machine):
         repeat: int = 1,
         min_repeat_ms: float = 0.0,
     ) -> Callable[..., BenchmarkResult]:
-        """The function that measures a function of the program, a saved one, or `invoke_stateful`, whose argument is the
-        name of a function. dev: that of the machine."""
+        """The function that measures a function of the program, a saved one, or `invoke_stateful` of the function that
+        its argument names. dev: that of the machine."""
         stated = self._saved.get(func_name) or (self.invoke_stateful if func_name == "invoke_stateful" else None)
         if stated is None:
             return super().time_evaluator(func_name, number, repeat, min_repeat_ms)

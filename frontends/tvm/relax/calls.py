@@ -23,7 +23,7 @@ from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import VDevice, name_of_device
 from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
-from .struct_info import StructInfo, output_type, size_of
+from .struct_info import StructInfo, as_struct_info, output_type, size_of
 from .writing import Writer
 
 PREFIX = "relax."
@@ -38,8 +38,8 @@ def _args(args: Any) -> Tuple:
     return Tuple(list(args) if isinstance(args, list | tuple) else [args])  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _infos(infos: StructInfo | Sequence[StructInfo]) -> list[StructInfo]:
-    return [infos] if isinstance(infos, StructInfo) else list(infos)
+def _infos(infos: Any) -> list[StructInfo]:
+    return [as_struct_info(each) for each in (infos if isinstance(infos, list | tuple) else [infos])]
 
 
 def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None) -> Call:

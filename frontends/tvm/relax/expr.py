@@ -21,7 +21,7 @@ from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import name_of_device
-from .struct_info import StructInfo, TensorStructInfo, size_of, struct_info_of
+from .struct_info import StructInfo, TensorStructInfo, as_struct_info, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
 
@@ -66,8 +66,8 @@ class Expr(Scriptable):
 
     @property
     def device(self) -> str | None:
-        """The device of the value as types of operands state it, None for any. ArgumentError for operands of an operator
-        on several devices."""
+        """The device of the value as types of operands state it, None for any. ArgumentError for operands of one
+        operator on several devices."""
         return None
 
     @property
@@ -197,6 +197,8 @@ class Var(Expr):
         `type` has the data type."""
         self.name_hint = name_hint
         self.bound_value: Expr | None = None
+        if hasattr(struct_info, "__tvmscript__"):
+            struct_info = as_struct_info(struct_info)
         if struct_info is not None and not isinstance(struct_info, StructInfo):
             struct_info = TensorStructInfo(struct_info, "float32" if type is None else type.dtype)
         self._struct_info = struct_info
@@ -288,6 +290,10 @@ class StringImm(Expr):
 
     def emit(self, writer: Writer) -> SSAValue:
         return writer.insert(relax.StringOp(self.value)).output
+
+
+class DataTypeImm(StringImm):
+    """The name of a data type, an argument of packed functions."""
 
 
 class ShapeExpr(Expr):
@@ -418,7 +424,7 @@ class Call(Expr):
         self.op = op
         self.args = [each if isinstance(each, GlobalVar) else as_expr(each) for each in args]
         self.attrs = attrs if isinstance(attrs, Attrs) else Attrs(attrs or {})
-        self.sinfo_args = list(sinfo_args or ())
+        self.sinfo_args = [as_struct_info(each) for each in sinfo_args or ()]
 
     @property
     def children(self) -> Sequence[Expr]:
@@ -467,6 +473,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Attrs", "Call", "Constant", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue", "ShapeExpr",
-    "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern", "get_shape_of",
+    "Attrs", "Call", "Constant", "DataTypeImm", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue",
+    "ShapeExpr", "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern", "get_shape_of",
 ]  # fmt: skip

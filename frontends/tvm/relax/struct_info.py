@@ -145,8 +145,8 @@ class TensorStructInfo(StructInfo):
         vdevice: VDevice | Device | str | None = None,
         ndim: int = -1,
     ):
-        """shape: integers, names, and expressions of variables, or an expression of a shape, of whose type the facts are
-        known.  vdevice: the device of the tensor, one of the module.
+        """shape: integers, names, and expressions of variables, or an expression of a shape, whose type is used.
+        vdevice: the device of the tensor, one of the module.
         ndim: the rank of an unknown shape, -1 if unknown. ArgumentError for another value than a device."""
         if isinstance(info := getattr(shape, "struct_info", None), StructInfo):  # the value of a shape
             shape, ndim = info.shape, info.ndim
@@ -186,6 +186,8 @@ def struct_info_of(type: Attribute, device: str | None = None) -> StructInfo:
             kind = ShapeStructInfo
         case PrimType():
             kind = PrimStructInfo
+        case CallableType():
+            kind = FuncStructInfo
         case _:
             kind = TensorStructInfo if is_tensor(type) else ObjectStructInfo
     info = kind.__new__(kind)
@@ -219,17 +221,36 @@ def _type_of(field: Any) -> Attribute:
     raise TypeError(f"a field of type {field!r}, expected a type of a value")
 
 
-_WORDS: dict[str, Attribute] = {"Object": ObjectType(), "Tensor": tensor(None, None), "Shape": shape(None)}
+def as_struct_info(info: Any) -> StructInfo:
+    """A type, also for a word of TVMScript that denotes one without arguments, `R.Object`. TypeError for others."""
+    return info if isinstance(info, StructInfo) else struct_info_of(_type_of(info))
+
+
+_WORDS: dict[str, Attribute] = {
+    "Callable": CallableType(NoneAttr(), NoneAttr(), NoneAttr()),
+    "Object": ObjectType(),
+    "Shape": shape(None),
+    "Tensor": tensor(None, None),
+    "Tuple": tuple_type([]),
+}
 """The types that words denote without arguments."""
 
 
 class FuncStructInfo(StructInfo):
     """A function."""
 
-    def __init__(self, params: Sequence[StructInfo], ret: StructInfo, purity: bool = True):
+    def __init__(self, params: Sequence[Any], ret: Any, purity: bool = True):
         """params, ret: the types of the parameters and of the result.  purity: whether calls have no side effects."""
-        inputs = ArrayAttr([each.type for each in params])
-        super().__init__(CallableType(inputs, ret.type, NoneAttr() if purity else UnitAttr()))
+        inputs = ArrayAttr([_type_of(each) for each in params])
+        super().__init__(CallableType(inputs, _type_of(ret), NoneAttr() if purity else UnitAttr()))
+
+    @staticmethod
+    def opaque(ret: Any = None, purity: bool = True) -> FuncStructInfo:
+        """A function of unknown parameters. ret: the type of the result, None if it is unknown."""
+        info = FuncStructInfo.__new__(FuncStructInfo)
+        result = NoneAttr() if ret is None else _type_of(ret)
+        StructInfo.__init__(info, CallableType(NoneAttr(), result, NoneAttr() if purity else UnitAttr()))
+        return info
 
 
 class ObjectStructInfo(StructInfo):

@@ -11,7 +11,16 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
 from ....expressions.expr import PrimExpr
-from ....operators.relax import DataflowOp, IfOp, MatchCastOp, ObjectType, OutputOp, ReturnOp, YieldOp
+from ....operators.relax import (
+    DataflowOp,
+    IfOp,
+    MatchCastOp,
+    ObjectType,
+    OutputOp,
+    PartialTensorType,
+    ReturnOp,
+    YieldOp,
+)
 from ....operators.relax.types import accepts, may_match, tensor
 from ....operators.relay import ConstantOp
 from .. import syntax
@@ -19,6 +28,7 @@ from ..dispatch import RELAX, evaluate, run_statements, runs
 from ..expressions import split_items
 from ..values import (
     DataflowFrame,
+    ExternFunction,
     FunctionNamespace,
     FunctionRef,
     LocalFunction,
@@ -100,6 +110,8 @@ def _bind_name(context: RelaxContext, name: str, value: Value, span: Span) -> No
         case Metadata():
             raise span.error(f"expected the type of the constant, {name}: R.Tensor(...) = ...")
         case RelaxType() | FunctionRef() | LocalFunction() | FunctionNamespace() | Word() | PrimExpr() | np.ndarray():
+            names[name] = value
+        case ExternFunction():
             names[name] = value
         case _ if context.is_python(value, span):
             names[name] = value
@@ -199,13 +211,10 @@ def _if(context: RelaxContext, node: syntax.If) -> None:
 
 
 def _condition(context: RelaxContext, value: SSAValue, span: Span) -> SSAValue:
-    """A condition as a tensor of one truth value, by a cast if a part of its type is known."""
+    """A condition, by a cast to one truth value if a part of its type is known."""
     flag = tensor([], "bool")
-    if accepts(flag, value.type):
-        return value
-    if not may_match(flag, value.type) or isinstance(value.type, TensorType):
-        raise span.error(f"a condition of type {value.type}, expected {flag}")
-    return context.insert(MatchCastOp(value, flag), span).output
+    is_partial = isinstance(value.type, PartialTensorType | ObjectType) and may_match(flag, value.type)
+    return context.insert(MatchCastOp(value, flag), span).output if is_partial else value
 
 
 def _branch(context: RelaxContext, body: syntax.Body, span: Span) -> tuple[Block, str, SSAValue]:

@@ -85,3 +85,14 @@ def test_an_expression_has_the_fields_of_a_tuple_only() -> None:
 def test_flatten_makes_one_dimension() -> None:
     x = relax.Var("x", R.Tensor((2, 3, 4), "float32"))
     assert relax.op.flatten(x).struct_info.shape == (24,)
+
+
+def test_words_of_types_are_types_outside_of_functions() -> None:
+    assert R.Tensor("float32", ndim=2) == relax.TensorStructInfo(None, "float32", ndim=2)
+    assert R.Tensor((2, 3)) == relax.TensorStructInfo((2, 3), None)
+    assert relax.Var("x", R.Object).struct_info == R.Object() == relax.ObjectStructInfo()
+    assert relax.Var("x", R.Tensor).struct_info == R.Tensor()
+    inputs = (R.Object, R.Tensor((2,), "float32"))
+    assert R.Callable(inputs, R.Object) == relax.FuncStructInfo([relax.ObjectStructInfo(), inputs[1]], R.Object())
+    assert str(R.Callable()) == "R.Callable()"
+    assert relax.call_packed("f", sinfo_args=R.Object).sinfo_args == [R.Object()]

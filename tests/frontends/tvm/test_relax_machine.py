@@ -94,3 +94,64 @@ def test_names_of_values_have_numbers_without_underscores() -> None:
         assert names == ["gv", "gv1", "gv2"]
         assert builder.get_unique_name("x") == "x1"
         builder.emit_func_output(x)
+
+
+def test_a_condition_may_be_a_number() -> None:
+    @I.ir_module
+    class Choice:
+        @R.function
+        def main(c: R.Prim("bool"), x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            if c:
+                y = R.add(x, x)
+            else:
+                y = R.negative(x)
+            return y
+
+    vm = machine(tvm.script.from_source(Choice.script()))
+    x = np.array([1, 2], "float32")
+    np.testing.assert_array_equal(vm["main"](True, x), [2, 4])
+    np.testing.assert_array_equal(vm["main"](False, x), [-1, -2])
+    with pytest.raises(ArgumentError, match="a value of type int, expected bool"):
+        vm["main"](1, x)
+
+
+def test_a_macro_returns_a_value() -> None:
+    @R.macro
+    def twice(value: Any) -> Any:
+        total = R.add(value, value)
+        return total
+
+    @I.ir_module
+    class Program:
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            pair = (x, x)
+            y = twice(R.TupleGetItem(pair, 1))
+            return y
+
+    np.testing.assert_array_equal(machine(Program)["main"](np.array([1, 2], "float32")), [2, 4])
+
+
+def test_a_packed_function_may_have_a_name() -> None:
+    @I.ir_module
+    class Program:
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            func = R.ExternFunc("test.relax.negate")
+            y = R.call_dps_packed(func, x, R.Tensor((2,), dtype="float32"))
+            return y
+
+    tvm.register_func("test.relax.negate", lambda x, y: y.copyfrom(-x.numpy()), override=True)
+    np.testing.assert_array_equal(machine(Program)["main"](np.array([1, 2], "float32")), [-1, -2])
+
+
+def test_storage_has_the_index_of_its_device_under_any_name() -> None:
+    @I.ir_module
+    class Program:
+        @R.function
+        def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
+            s = R.memory.alloc_storage(R.shape([8]), virtual_device_index=0, dtype="float32")  # noqa: F841
+            t = R.vm.alloc_storage(R.shape([8]), runtime_device_index=0, dtype="uint8")  # noqa: F841
+            return x
+
+    assert machine(Program)["main"](np.zeros(2, "float32")).shape == (2,)
