@@ -231,6 +231,8 @@ def _value(spelling: Spelling, parameter: str, value: Any) -> Any:
     is_single = isinstance(value, list | tuple) and len(value) == 1  # pyright: ignore[reportUnknownArgumentType]
     if is_single and spelling.attributes[parameter] == "axis" and spelling.operator in _SINGLE_AXIS:
         return value[0]  # pyright: ignore[reportUnknownVariableType]
+    if spelling.operator == "tile" and isinstance(value, int):
+        return [value]
     if parameter == "mode" and value == "fast":
         return "clip"
     return value  # pyright: ignore[reportUnknownVariableType]
