@@ -18,7 +18,7 @@ from ....operators import relax
 from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.packed_words import known_tensor
 from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spelling_of_word
-from ....operators.relax.types import substitute
+from ....operators.relax.types import ShapeType, known_shape, substitute
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import VDevice, name_of_device
@@ -241,7 +241,9 @@ def _argument(writer: Writer, value: Any) -> Any:
         case PrimValue() | StringImm():
             return value.value
         case Expr():
-            return _fields(writer, value.emit(writer))
+            emitted = value.emit(writer)
+            sizes = known_shape(emitted.type) if isinstance(emitted.type, ShapeType) else None
+            return _fields(writer, emitted) if sizes is None else list(sizes)
         case PrimExpr():
             return size_of(value)
         case list() | tuple():

@@ -3,7 +3,7 @@
 import pytest
 
 import stepwell.frontends.tvm as tvm
-from stepwell.core.errors import ArgumentError
+from stepwell.core.errors import ArgumentError, StepwellError
 from stepwell.frontends.tvm import relax
 from stepwell.frontends.tvm.script import relax as R
 
@@ -96,3 +96,40 @@ def test_words_of_types_are_types_outside_of_functions() -> None:
     assert R.Callable(inputs, R.Object) == relax.FuncStructInfo([relax.ObjectStructInfo(), inputs[1]], R.Object())
     assert str(R.Callable()) == "R.Callable()"
     assert relax.call_packed("f", sinfo_args=R.Object).sinfo_args == [R.Object()]
+
+
+@pytest.mark.parametrize("pool", ["max_pool2d", "avg_pool2d"])
+def test_the_result_of_a_pool_has_the_stated_layout(pool: str) -> None:
+    x = relax.Var("x", R.Tensor((2, 3, 4, 5), "float32"))
+    call = getattr(relax.op.nn, pool)(x, pool_size=(2, 2), layout="NCHW", out_layout="NHWC")
+    assert call.struct_info.shape == (2, 3, 4, 3)
+    same = getattr(relax.op.nn, pool)(x, pool_size=(2, 2), layout="NCHW", out_layout="NCHW")
+    assert same.struct_info.shape == (2, 3, 3, 4)
+
+
+def test_a_shape_is_an_argument() -> None:
+    x = relax.Var("x", R.Tensor((2, 3), "float32"))
+    shape = relax.Var("s", R.Shape((6, 1)))
+    assert relax.op.reshape(x, shape).struct_info.shape == (6, 1)
+    assert relax.op.ones(shape, "float32").struct_info.shape == (6, 1)
+    assert relax.op.tile(x, 2).struct_info.shape == (2, 6)
+
+
+@pytest.mark.parametrize("value", [R.Shape((2, 3)), R.Tensor(), R.Object()])
+@pytest.mark.parametrize("word", ["exp", "flatten", "expand_dims"])
+def test_an_operand_that_is_no_tensor_of_known_rank_is_an_error(word: str, value: relax.StructInfo) -> None:
+    options = {"axis": 0} if word == "expand_dims" else {}
+    with pytest.raises(StepwellError, match=f"{word}: .*expected a tensor"):
+        relax.BlockBuilder().normalize(getattr(relax.op, word)(relax.Var("x", value), **options))
+
+
+def test_sizes_that_a_type_does_not_name_stay_unknown() -> None:
+    x, y = relax.Var("x", R.Tensor("float32", ndim=2)), relax.Var("y", R.Tensor(("n", 4), "float32"))
+    assert relax.op.exp(x).struct_info == R.Tensor("float32", ndim=2)
+    assert relax.op.sum(x).struct_info == R.Tensor((), "float32")
+    assert relax.op.split(x, 2).struct_info.fields[0] == R.Tensor("float32", ndim=2)
+    assert relax.op.exp(y).struct_info == R.Tensor(("n", 4), "float32")
+    builder = relax.BlockBuilder()
+    with builder.function("main", [x]):
+        builder.emit_func_output(builder.emit(relax.op.exp(builder.emit(relax.op.negative(x)))))
+    assert builder.get()["main"].ret_struct_info.ndim == 2
