@@ -100,7 +100,7 @@ def _expand_body(context: ElaborationContext, node: syntax.FunctionDef) -> Value
     if context.dialect != RELAX or not isinstance(last, syntax.Return) or last.value is None:
         run_statements(context, node.body)
         return MacroResult(node.name)
-    run_statements(context, before)
+    run_statements(context, tuple(before))
     return evaluate(context, last.value)
 
 

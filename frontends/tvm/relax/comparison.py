@@ -11,7 +11,19 @@ from ....operators.relax.text import type_text
 from ....operators.relax.types import names_in, substitute
 from ...relay.expr import GlobalVar
 from .bindings import Binding, BindingBlock, DataflowBlock, If, MatchCast, SeqExpr
-from .expr import Call, Constant, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, TupleGetItem, Var
+from .expr import (
+    Call,
+    Constant,
+    ExternFunc,
+    Op,
+    PrimValue,
+    Scriptable,
+    ShapeExpr,
+    StringImm,
+    Tuple,
+    TupleGetItem,
+    Var,
+)
 from .struct_info import StructInfo
 
 
@@ -120,6 +132,6 @@ def _name(node: Op | ExternFunc | GlobalVar) -> str:
             return f"@{node.name_hint}"
 
 
-def form_of(node: Expr | StructInfo | BindingBlock, map_free_vars: bool) -> list[str]:
+def form_of(node: Scriptable | StructInfo, map_free_vars: bool) -> list[str]:
     """The lines of a text that is equal for structurally equal nodes. map_free_vars: as of `Former`."""
     return Former(map_free_vars).form(node)
