@@ -1,5 +1,7 @@
 """Analyses of the calls and the parameters of programs."""
 
+# pyright: reportInvalidTypeForm=false
+
 import pytest
 
 from stepwell.core.errors import ArgumentError

@@ -1,5 +1,7 @@
 """Machines that keep arguments, kernels that read sizes, and conditions of unknown type."""
 
+# pyright: reportInvalidTypeForm=false
+
 from typing import Any
 
 import numpy as np
