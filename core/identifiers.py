@@ -28,11 +28,14 @@ def is_encodable(text: str) -> bool:
     return not any("\ud800" <= char <= "\udfff" for char in text)
 
 
-def fresh_name(hint: str, taken: set[str]) -> str:
-    """`hint` if it is not in `taken`, else the first free name of `hint_1`, `hint_2`, ...; adds the name to `taken`."""
+def fresh_name(hint: str, taken: set[str], separator: str = "_") -> str:
+    """`hint` if it is not in `taken`, else the first free name of `hint_1`, `hint_2`, ...; adds the name to `taken`.
+
+    separator: the text before the number.
+    """
     name, n = hint, 0
     while name in taken:
         n += 1
-        name = f"{hint}_{n}"
+        name = f"{hint}{separator}{n}"
     taken.add(name)
     return name

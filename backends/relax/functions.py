@@ -101,6 +101,15 @@ class VMFunction:
         """
         return exported(self.run(args), self.machine.host)
 
+    def arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments by position. named: those after `args` by the names of parameters. Raises ArgumentError for
+        other names."""
+        rest = self.params[len(args) :]
+        if named and set(rest) != set(named):
+            given, expected = ", ".join(named), ", ".join(rest) or "none"
+            raise ArgumentError(f"{self.name}: arguments {given} by name, expected {expected}")
+        return (*args, *(named[each] for each in rest if named))
+
     def run(self, args: Sequence[Value]) -> Value:
         """The result for arguments, in the form of the virtual machine."""
         sizes: Sizes = {}

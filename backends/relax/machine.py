@@ -77,9 +77,10 @@ class VirtualMachine:
 
     # Inputs and outputs that the machine keeps
 
-    def set_input(self, name: str, *args: Any) -> None:
-        """Sets the arguments of `invoke_stateful`. Raises ArgumentError for an unknown function."""
-        self._inputs[self[name].name] = args
+    def set_input(self, name: str, *args: Any, **named: Any) -> None:
+        """Sets the arguments of `invoke_stateful`, by position or by the names of parameters. Raises ArgumentError for
+        an unknown function, and for names that are not those of the remaining parameters."""
+        self._inputs[self[name].name] = self[name].arguments(args, named)
 
     def invoke_stateful(self, name: str) -> None:
         """Calls a function with the arguments of `set_input`. Raises the errors of a call, and ExecutionError if no

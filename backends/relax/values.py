@@ -172,13 +172,18 @@ def _is_integer(value: Value) -> bool:
 
 
 def _number_checker(type: PrimType) -> tuple[Bind, Check | None]:
-    is_float, text, wanted = dtype_of(type.dtype).is_float, describe(type), number_of(type)
+    dtype, text, wanted = dtype_of(type.dtype), describe(type), number_of(type)
+    is_float, is_bool = dtype.is_float, dtype.name == "bool"
 
     def bind(value: Value, bound: Sizes) -> Value:
         if is_float:
             if not isinstance(value, int | float | np.floating) or isinstance(value, bool):
                 raise Mismatch(f"a value of type {type_of(value).__name__}, expected {text}")
             number: int | float = float(value)
+        elif is_bool:
+            if not isinstance(value, bool | np.bool_):
+                raise Mismatch(f"a value of type {type_of(value).__name__}, expected {text}")
+            number = bool(value)
         elif not _is_integer(value):
             raise Mismatch(f"a value of type {type_of(value).__name__}, expected {text}")
         else:

@@ -231,6 +231,7 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
         ("local_build_worker", "local_builder_build", "local_run", "rpc_runner_run"),
         "a builder and a runner measure in processes of their own: auto_scheduler.LocalBuilder, LocalRunner",
     ),
+    "tvm.ir": {"DummyGlobalInfo": "the global infos of a module are devices: VDevice"},
     "tvm.autotvm.tuner": {
         "DropletTuner": "XGBTuner or GATuner",
         "SimulatedAnnealingOptimizer": "XGBTuner",

@@ -16,7 +16,15 @@ from ..tvmscript.values import Word
 from .absent import report_absent
 from .ir.diagnostics import show_errors
 from .ir.module import IRModule, PrimFunc
-from .relax.struct_info import PrimStructInfo, ShapeStructInfo, StructInfo, TensorStructInfo, TupleStructInfo
+from .relax.struct_info import (
+    FuncStructInfo,
+    ObjectStructInfo,
+    PrimStructInfo,
+    ShapeStructInfo,
+    StructInfo,
+    TensorStructInfo,
+    TupleStructInfo,
+)
 
 
 def ir_module(cls: type | None = None, /, *, check_well_formed: bool = True) -> Any:
@@ -114,6 +122,19 @@ def _struct_info(name: str, kind: Callable[..., StructInfo]) -> Callable[..., An
     return build
 
 
+def _tensor(shape: Any = None, dtype: str | None = None, vdevice: Any = None, ndim: int = -1) -> TensorStructInfo:
+    """The type of a tensor, of unknown data type unless it is stated; a data type may stand in the place of a shape."""
+    if isinstance(shape, str) and dtype is None:
+        shape, dtype = None, shape
+    return TensorStructInfo(shape, dtype, vdevice, ndim)
+
+
+def _callable(params: Any = None, ret: Any = None, purity: bool = True) -> FuncStructInfo:
+    if params is None:
+        return FuncStructInfo.opaque(ret, purity)
+    return FuncStructInfo([params] if isinstance(params, StructInfo) else params, ret, purity)
+
+
 def _tuple(*fields: StructInfo) -> TupleStructInfo:
     return TupleStructInfo(fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields)
 
@@ -127,7 +148,10 @@ ir = Vocabulary("I", ir_module=ir_module, pyfunc=pyfunc)
 relax = Vocabulary(
     "R",
     function=function,
-    Tensor=_struct_info("Tensor", TensorStructInfo),
+    macro=macro,
+    Callable=_struct_info("Callable", _callable),
+    Object=_struct_info("Object", ObjectStructInfo),
+    Tensor=_struct_info("Tensor", _tensor),
     Shape=_struct_info("Shape", ShapeStructInfo),
     Prim=_struct_info("Prim", PrimStructInfo),
     Tuple=_struct_info("Tuple", _tuple),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from ...core.diagnostics import Span, did_you_mean
 from . import syntax
 from .context import ElaborationContext
-from .dispatch import calls, evaluate, evaluates, run_statements
+from .dispatch import RELAX, calls, evaluate, evaluates, run_statements
 from .quoting import quote
 from .syntax import ParamKind
 from .values import Closure, Lazy, Macro, MacroResult, NameScope, Value, Word, describe_value
@@ -72,8 +72,9 @@ def _expand_macro(
 ) -> Value:
     """Emits the statements of a macro at its call.
 
-    Frames that the macro opens as statements (`T.attr(...)`, `T.launch_thread(...)`) stay open after the call. From the
-    second call on, the names of its blocks are suffixed with the number of the call.
+    A macro of `R` may end in `return`, whose value is that of the call. Frames that the macro opens as statements
+    (`T.attr(...)`, `T.launch_thread(...)`) stay open after the call. From the second call on, the names of its blocks
+    are suffixed with the number of the call.
     """
     name = macro.node.name
     arguments = _bind(context, repr(name), macro.node.params, span, [*macro.bound, *args], keywords, macro.defaults)
@@ -88,10 +89,19 @@ def _expand_macro(
         with context.expansion(repr(name), span), context.open_scope(macro.scope if macro.hygienic else None, True):
             context.scope.names.update(arguments)
             with context.open_scope():
-                run_statements(context, macro.node.body)
+                return _expand_body(context, macro.node)
     finally:
         context.block_suffix = saved
-    return MacroResult(name)
+
+
+def _expand_body(context: ElaborationContext, node: syntax.FunctionDef) -> Value:
+    """The value that a macro of `R` returns; that of a macro of `T` cannot be used."""
+    *before, last = node.body
+    if context.dialect != RELAX or not isinstance(last, syntax.Return) or last.value is None:
+        run_statements(context, node.body)
+        return MacroResult(node.name)
+    run_statements(context, tuple(before))
+    return evaluate(context, last.value)
 
 
 @calls(Closure)

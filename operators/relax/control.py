@@ -20,6 +20,7 @@ from xdsl.traits import IsTerminator, Pure, RecursiveMemoryEffect
 from ...dialects.tir.base import TirOp, require
 from ...dialects.tir.directives import TypedValues, YieldingBody
 from .functions import YieldOp, describe, impure_ops
+from .types import PrimType
 
 
 @irdl_op_definition
@@ -88,7 +89,7 @@ class IfOp(TirOp):
     """Computes the value of the first branch if the condition holds, else that of the second branch.
 
     Constraints
-        (C1) the condition is a bool without dimensions.
+        (C1) the condition is a bool without dimensions, or a number that is a bool.
         (C2) each branch ends in a relax.yield of a value of the type of the result.
 
     Example
@@ -104,7 +105,7 @@ class IfOp(TirOp):
 
     name = "relax.if"
 
-    condition = operand_def(TensorType)
+    condition = operand_def(Attribute)
     then = region_def("single_block")
     orelse = region_def("single_block")
     output = result_def(Attribute)
@@ -121,7 +122,8 @@ class IfOp(TirOp):
 
     def verify_(self) -> None:
         type = self.condition.type
-        require(type == TensorType(i1, []), f"(C1) condition of type {type}, expected tensor<i1>")
+        is_flag = type == TensorType(i1, []) or (isinstance(type, PrimType) and type.dtype == i1)
+        require(is_flag, f"(C1) condition of type {type}, expected tensor<i1>")
         for branch in (self.then, self.orelse):
             last = branch.block.last_op
             got = last.value.type if isinstance(last, YieldOp) else None

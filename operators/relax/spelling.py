@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from ...core.diagnostics import did_you_mean
@@ -178,10 +180,8 @@ def build_word(builder: RelayBuilder, name: str, args: Sequence[Any], keywords: 
     """
     keywords = {key: value for key, value in keywords.items() if (key, value) not in _NOT_GIVEN}
     if name in COMPOSITES:
-        try:
-            return COMPOSITES[name](builder, *args, **keywords)
-        except TypeError as error:
-            raise TeError(f"{name}: {str(error).partition('() ')[2] or error}") from None
+        return _build_composite(builder, name, args, keywords)
+    out_layout = keywords.pop("out_layout", None) if name in _POOLS else None
     spelling = spelling_of_word(name)
     arguments = _bind(spelling, args, keywords)
     operands: list[SSAValue] = []
@@ -189,10 +189,41 @@ def build_word(builder: RelayBuilder, name: str, args: Sequence[Any], keywords: 
         if operand not in arguments:
             raise TeError(f"{name}: no argument {operand!r}, expected a tensor")
         value = arguments.pop(operand)
-        operands += list(value) if isinstance(value, list | tuple) else [value]
+        operands += list(value) if spelling.is_variadic and isinstance(value, list | tuple) else [value]
+    for operand in operands:
+        _require_tensor(name, operand)
     attributes = {spelling.attributes[each]: _value(spelling, each, value) for each, value in arguments.items()}
     present = {attribute: value for attribute, value in attributes.items() if value is not None}
-    return builder.operators(spelling.operator, *operands, **{**spelling.implied, **present})
+    results = builder.operators(spelling.operator, *operands, **{**spelling.implied, **present})
+    return results if out_layout is None else _in_layout(builder, results[0], out_layout)
+
+
+def _in_layout(builder: RelayBuilder, pooled: SSAValue, layout: str) -> Values:
+    """The result of a pool in another layout."""
+    assert isinstance(pooled.owner, OperatorOp)
+    source = pooled.owner.attribute_value("layout")
+    if source == layout:
+        return [pooled]
+    return builder.operators("layout_transform", pooled, src_layout=source, dst_layout=layout)
+
+
+def _require_tensor(name: str, value: Any) -> None:
+    """TeError for an operand that is no tensor of known rank and data type."""
+    if not isinstance(value, SSAValue) or not isinstance(value.type, TensorType):
+        got = f"a value of type {value.type}" if isinstance(value, SSAValue) else repr(value)
+        raise TeError(f"{name}: {got}, expected a tensor of known rank and data type")
+
+
+def _build_composite(builder: RelayBuilder, name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Values:
+    build = COMPOSITES[name]
+    parameters = inspect.signature(build).parameters
+    for parameter, value in [*zip([*parameters][1:], args, strict=False), *keywords.items()]:
+        if parameter in parameters and parameters[parameter].annotation == "SSAValue":
+            _require_tensor(name, value)
+    try:
+        return build(builder, *args, **keywords)
+    except TypeError as error:
+        raise TeError(f"{name}: {str(error).partition('() ')[2] or error}") from None
 
 
 def _bind(spelling: Spelling, args: Sequence[Any], keywords: Mapping[str, Any]) -> Arguments:
@@ -213,8 +244,9 @@ def _bind(spelling: Spelling, args: Sequence[Any], keywords: Mapping[str, Any]) 
 
 _NOT_GIVEN = (("out_dtype", "void"), ("dtype", "void"), ("out_layout", ""))
 """The arguments of v0.11 to v0.17 that stand for the default."""
+_POOLS = {f"nn.{kind}_pool{rank}d" for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)}
+"""The words with an `out_layout` that their operators lack."""
 _IGNORED = {
-    *((f"nn.{kind}_pool{rank}d", "out_layout") for kind in ("max", "avg", "adaptive_avg") for rank in (1, 2, 3)),
     *((f"nn.max_pool{rank}d", "count_include_pad") for rank in (1, 2, 3)),
     ("strided_slice", "assume_inbound"),
 }
@@ -231,6 +263,8 @@ def _value(spelling: Spelling, parameter: str, value: Any) -> Any:
     is_single = isinstance(value, list | tuple) and len(value) == 1  # pyright: ignore[reportUnknownArgumentType]
     if is_single and spelling.attributes[parameter] == "axis" and spelling.operator in _SINGLE_AXIS:
         return value[0]  # pyright: ignore[reportUnknownVariableType]
+    if spelling.operator == "tile" and isinstance(value, int):
+        return [value]
     if parameter == "mode" and value == "fast":
         return "clip"
     return value  # pyright: ignore[reportUnknownVariableType]

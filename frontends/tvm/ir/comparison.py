@@ -90,6 +90,8 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             return [node.name]
         case np.ndarray():
             return [f"{node.dtype} {node.shape} {node.tobytes().hex()}"]
+        case _ if hasattr(type(node), "structural_form"):
+            return node.structural_form(map_free_vars)
         case PrimFunc():
             return _module_form(IRModule({"main": node}))
         case Module():

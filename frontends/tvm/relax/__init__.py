@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from ....backends.devices.timing import BenchmarkResult
+from ....backends.devices.timing import BenchmarkResult, Repetition
 from ....backends.relax import VirtualMachine as _Machine
 from ....backends.relax import VMExecutable, build_relax
 from ....core.errors import ArgumentError
@@ -112,13 +112,12 @@ class VirtualMachine(_Machine):
         self, func_name: str, saved_name: str, *args: Any, include_return: bool = True, **kwargs: Any
     ) -> None:
         """Makes `vm[saved_name]()` call a function with these arguments. include_return: whether its result is that of
-        the function, else None. ArgumentError for arguments by name, which functions of programs do not have."""
-        if kwargs:
-            raise ArgumentError(f"save_function: arguments {', '.join(kwargs)} by name, expected them by position")
+        the function, else None.  kwargs: arguments by the names of parameters. ArgumentError for other names."""
         function = self[func_name]
+        arguments = function.arguments(args, kwargs)
 
         def saved() -> Any:
-            result = function(*args)
+            result = function(*arguments)
             return result if include_return else None
 
         self._saved[saved_name] = saved
@@ -134,8 +133,13 @@ class VirtualMachine(_Machine):
         repeat: int = 1,
         min_repeat_ms: float = 0.0,
     ) -> Callable[..., BenchmarkResult]:
-        """The function that measures a function of the program. dev: that of the machine."""
-        return super().time_evaluator(func_name, number, repeat, min_repeat_ms)
+        """The function that measures a function of the program, a saved one, or `invoke_stateful` of the function that
+        its argument names. dev: that of the machine."""
+        stated = self._saved.get(func_name) or (self.invoke_stateful if func_name == "invoke_stateful" else None)
+        if stated is None:
+            return super().time_evaluator(func_name, number, repeat, min_repeat_ms)
+        repetition = Repetition(number, repeat, min_repeat_ms)
+        return lambda *args: repetition.measure(lambda: stated(*args), self.clock)
 
 
 vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Executable)

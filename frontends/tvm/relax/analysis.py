@@ -9,7 +9,8 @@ from ....core.errors import StepwellError
 from ....core.walking import find_ops
 from ....dialects.attributes import UNSHARED_WORKSPACE
 from ....module import Module
-from ....operators.relax import AllocTensorOp, FuncOp
+from ....operators.relax import AllocTensorOp, FuncOp, MatchCastOp
+from ....operators.relax.types import names_bound_by, names_in
 from ....operators.relay import CallOp as GraphCallOp
 from ....operators.relay import FuncOp as GraphFuncOp
 from ....transforms.pipelines import lower_graph, run_pipeline
@@ -17,6 +18,7 @@ from ....transforms.relay.eliminate_dead_code import RelayEliminateDeadCodePass
 from ....transforms.relay.placement import planned_bytes, workspace_of
 from ..absent import report_absent
 from .bindings import Binding, DataflowBlock, MatchCast, SeqExpr, VarBinding, bound_values
+from .call_analysis import computable_at_compile_time, contains_impure_call, detect_recursion
 from .expr import Expr, GlobalVar, Var
 from .expr_functor import PyExprVisitor
 from .function import Function
@@ -150,6 +152,20 @@ def _allocated_bytes(op: AllocTensorOp) -> int:
     return planned_bytes(op.results[0], {}) or 0
 
 
+def defined_symbolic_vars(func: Function) -> list[str]:
+    """The names of sizes that the types of parameters and of `match_cast` define."""
+    values = [*func.func.body.block.args, *(op.output for op in find_ops(func.func, MatchCastOp))]
+    return list(dict.fromkeys(name for value in values for name in names_bound_by(value.type)))
+
+
+def free_symbolic_vars(func: Function) -> list[str]:
+    """The names of sizes in the types of a function that no parameter and no `match_cast` defines."""
+    values = [*func.func.body.block.args, *(result for op in func.func.walk() for result in op.results)]
+    defined = defined_symbolic_vars(func)
+    types = [*(value.type for value in values), func.func.result_type]
+    return list(dict.fromkeys(name for type in types for name in names_in(type) if name not in defined))
+
+
 def well_formed(obj: Module, check_struct_info: bool = True) -> bool:
     """Whether all operations of a module satisfy their constraints. check_struct_info: ignored, types are checked."""
     try:
@@ -160,6 +176,7 @@ def well_formed(obj: Module, check_struct_info: bool = True) -> bool:
 
 
 __all__ = [
-    "all_global_vars", "all_vars", "bound_vars", "called_global_vars", "estimate_memory_usage", "free_vars",
-    "get_var2val", "name_to_binding", "post_order_visit", "udchain", "well_formed",
+    "all_global_vars", "all_vars", "bound_vars", "called_global_vars", "computable_at_compile_time",
+    "contains_impure_call", "defined_symbolic_vars", "detect_recursion", "estimate_memory_usage", "free_symbolic_vars",
+    "free_vars", "get_var2val", "name_to_binding", "post_order_visit", "udchain", "well_formed",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,9 +14,18 @@ from ....core.identifiers import fresh_name
 from ....expressions.expr import PrimExpr, SizeVar
 from ....expressions.expr import Var as SizeVariable
 from ....expressions.sizes import parse_size, size_text
-from ....expressions.tensor import Tensor, placeholder
+from ....expressions.tensor import ComputeOp, Tensor, placeholder, topological_order
 from ....module import Module
-from ....operators.relax.types import known_dtype, known_shape, names_in, tensor
+from ....operators.relax.types import (
+    PrimType,
+    ShapeType,
+    known_dtype,
+    known_shape,
+    names_bound_by,
+    names_in,
+    number_of,
+    tensor,
+)
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from ...te.prim_func import create_prim_func
@@ -25,7 +34,7 @@ from .bindings import Binding, BindingBlock, DataflowBlock, MatchCast, SeqExpr, 
 from .calls import call_tir
 from .expr import DataflowVar, Expr, Tuple, Var, as_expr
 from .function import write_function
-from .struct_info import StructInfo, struct_info_of
+from .struct_info import StructInfo, struct_info_of, variables_in
 from .writing import type_of_expr
 
 
@@ -39,6 +48,14 @@ class _Scope:
         self.unchecked: list[tuple[Expr, set[Var]]] = []
         self.blocks: list[BindingBlock] = []
         self.result: Expr | None = None
+        self.variables: dict[str, SizeVariable] = {}
+        self.know(self.params)
+
+    def know(self, values: Iterable[Expr]) -> None:
+        """Adds the variables that the user has made for the sizes of values."""
+        for each in values:
+            if (info := each.known_struct_info) is not None:
+                self.variables.update(info.variables)
 
 
 class _OpenBlock:
@@ -204,6 +221,8 @@ class BlockBuilder:
         block = self._innermost("match_cast")
         self._check("match_cast", value)
         var = (DataflowVar if block.is_dataflow else Var)(self._name(name_hint), struct_info)
+        if self._scope is not None:
+            self._scope.know([var])
         return self._add(MatchCast(var, value, struct_info))
 
     def emit_normalized(self, binding: Binding) -> Var:
@@ -222,7 +241,7 @@ class BlockBuilder:
     def type_of(self, expr: Expr) -> StructInfo:
         """The type of an expression, whose calls may be those of functions of the module."""
         if expr.known_struct_info is None:
-            expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.function_ops))  # pyright: ignore[reportPrivateUsage]
+            expr._struct_info = struct_info_of(type_of_expr(expr, self._mod.function_ops), expr.device)  # pyright: ignore[reportPrivateUsage]
         return expr.struct_info
 
     def lookup_binding(self, var: Expr) -> Expr | None:
@@ -236,7 +255,7 @@ class BlockBuilder:
     def _name(self, hint: str) -> str:
         is_dataflow = bool(self._open) and self._open[-1].is_dataflow
         names = self._names if self._scope is None else self._scope.names
-        return fresh_name(hint or ("lv" if is_dataflow else "gv"), names)
+        return fresh_name(hint or ("lv" if is_dataflow else "gv"), names, separator="")
 
     def _check(self, what: str, expr: Expr) -> None:
         if self._scope is not None:
@@ -266,6 +285,7 @@ class BlockBuilder:
         if params is not None:
             scope.params = [params] if isinstance(params, Var) else list(params)
             scope.visible |= set(scope.params)
+            scope.know(scope.params)
         for expr, visible in scope.unchecked:
             require_known(expr, visible | set(scope.params))
         scope.blocks.append(self._open[-1].finish())
@@ -302,14 +322,16 @@ class BlockBuilder:
         """
         self._innermost("call_te")
         hint = kwargs.pop("primfunc_name_hint", None) or getattr(func, "__name__", "kernel")
-        operands = _TensorOperands()
+        operands = _TensorOperands({} if self._scope is None else self._scope.variables)
         results = func(
             *(operands.convert(each) for each in args), **{key: operands.convert(each) for key, each in kwargs.items()}
         )
         outputs: list[Tensor] = [results] if isinstance(results, Tensor) else list(results)
         types = [tensor([_size(extent) for extent in each.shape], str(each.dtype)) for each in outputs]
-        bound = {name for value in operands.values for name in names_in(value.struct_info.type)}
-        free = [name for name in dict.fromkeys(n for type in types for n in names_in(type)) if name not in bound]
+        given = [value.struct_info.type for value in operands.values]
+        bound = {name for type in given for name in names_bound_by(type)}
+        named = [*(name for type in (*given, *types) for name in names_in(type)), *operands.used_in(outputs)]
+        free = [name for name in dict.fromkeys(named) if name not in bound]
         numbers = [operands.variable(name) for name in free]
         kernel = create_prim_func([*operands.tensors, *outputs, *numbers])
         infos = [struct_info_of(type) for type in types]
@@ -344,10 +366,11 @@ class _TensorOperands:
     """The tensors among the arguments of a function of tensor expressions. values: their values in the program.
     tensors: placeholders of the same shapes."""
 
-    def __init__(self) -> None:
+    def __init__(self, variables: dict[str, SizeVariable]):
+        """variables: those of sizes by name, to which new ones are added."""
         self.values: list[Expr] = []
         self.tensors: list[Tensor] = []
-        self._sizes: dict[str, SizeVar] = {}
+        self._sizes = variables
 
     def variable(self, name: str) -> SizeVariable:
         """The variable of a size."""
@@ -357,14 +380,34 @@ class _TensorOperands:
         """The argument of the function for an argument of the call."""
         if isinstance(argument, list | tuple):
             return [self.convert(each) for each in argument]  # pyright: ignore[reportUnknownVariableType]
-        return self._placeholder(argument) if isinstance(argument, Expr) else argument
+        if not isinstance(argument, Expr):
+            return argument
+        self._sizes.update(argument.struct_info.variables)
+        type = argument.struct_info.type
+        if isinstance(type, ShapeType) and (sizes := known_shape(type)) is not None:
+            return [self._number(size) for size in sizes]
+        if isinstance(type, PrimType) and (number := number_of(type)) is not None:
+            return self._number(number)
+        return self._placeholder(argument)
+
+    def used_in(self, outputs: Sequence[Tensor]) -> list[str]:
+        """The names of the variables that the computations of tensors use."""
+        computes = [op for op in topological_order(outputs) if isinstance(op, ComputeOp)]
+        bounds = [axis.dom for op in computes for axis in op.reduce_axis if axis.dom is not None]
+        used = variables_in(
+            [*(e for op in computes for e in op.body), *(e for dom in bounds for e in (dom.min, dom.extent))]
+        )
+        return [name for name, var in used.items() if self._sizes.get(name) is var]
+
+    def _number(self, size: Any) -> Any:
+        return parse_size(size, self.variable) if isinstance(size, str) else size
 
     def _placeholder(self, value: Expr) -> Tensor:
         type = value.struct_info.type
         sizes, dtype = known_shape(type), known_dtype(type)
         if sizes is None or dtype is None:
             raise ArgumentError(f"call_te: a value of type {type}, expected a tensor of known shape and data type")
-        shape = [parse_size(size, self.variable) if isinstance(size, str) else size for size in sizes]
+        shape = [self._number(size) for size in sizes]
         self.values.append(value)
         self.tensors.append(placeholder(shape, dtype, f"p{len(self.tensors)}"))
         return self.tensors[-1]

@@ -18,12 +18,12 @@ from ....operators import relax
 from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.packed_words import known_tensor
 from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spelling_of_word
-from ....operators.relax.types import substitute
+from ....operators.relax.types import ShapeType, known_shape, substitute
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import VDevice, name_of_device
 from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
-from .struct_info import StructInfo, output_type, size_of
+from .struct_info import StructInfo, as_struct_info, output_type, size_of
 from .writing import Writer
 
 PREFIX = "relax."
@@ -38,8 +38,8 @@ def _args(args: Any) -> Tuple:
     return Tuple(list(args) if isinstance(args, list | tuple) else [args])  # pyright: ignore[reportUnknownArgumentType]
 
 
-def _infos(infos: StructInfo | Sequence[StructInfo]) -> list[StructInfo]:
-    return [infos] if isinstance(infos, StructInfo) else list(infos)
+def _infos(infos: Any) -> list[StructInfo]:
+    return [as_struct_info(each) for each in (infos if isinstance(infos, list | tuple) else [infos])]
 
 
 def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None) -> Call:
@@ -147,13 +147,27 @@ class Words(ModuleType):
         return Words(f"{self.__name__}.{name}", path)
 
     def __call__(self, *args: Any, **attributes: Any) -> Call:
-        """The results of the operator: a tensor, or a tuple of several. Errors of the operands are raised by `emit`."""
+        """The results of the operator: a tensor, or a tuple of several. Errors of the operands are raised by `emit`.
+        MissingOperandError for an operand without an argument."""
         parameters = _parameters(self._path)
         named = {**dict(zip(parameters, args, strict=False)), **attributes}
         extra = args[len(parameters) :]
+        _require_operands(self._path, named)
         operands = [value for name, value in named.items() if _is_operand(self._path, name, value)]
         others = {name: value for name, value in named.items() if not _is_operand(self._path, name, value)}
         return Call(Op.get(PREFIX + self._path), [*operands, *extra], others)
+
+
+class MissingOperandError(ArgumentError, TypeError):
+    """A call of an operator without an argument for one of its operands."""
+
+
+def _require_operands(word: str, named: Mapping[str, Any]) -> None:
+    if word in COMPOSITES:
+        return
+    for operand in spelling_of_word(word).operands:
+        if operand not in named:
+            raise MissingOperandError(f"relax.op.{word}: no argument {operand!r}, expected a tensor")
 
 
 def _parameters(word: str) -> list[str]:
@@ -227,7 +241,9 @@ def _argument(writer: Writer, value: Any) -> Any:
         case PrimValue() | StringImm():
             return value.value
         case Expr():
-            return _fields(writer, value.emit(writer))
+            emitted = value.emit(writer)
+            sizes = known_shape(emitted.type) if isinstance(emitted.type, ShapeType) else None
+            return _fields(writer, emitted) if sizes is None else list(sizes)
         case PrimExpr():
             return size_of(value)
         case list() | tuple():
@@ -320,7 +336,7 @@ def _dense(data: Expr, weight: Expr) -> Call:
     return op.matmul(data, op.permute_dims(weight))
 
 
-_FORMER = {"relu": "nn.relu", "nn.leaky_relu": "nn.leakyrelu", "softmax": "nn.softmax", "flatten": "nn.batch_flatten"}
+_FORMER = {"relu": "nn.relu", "nn.leaky_relu": "nn.leakyrelu", "softmax": "nn.softmax"}
 """The words of 2022, each with the word of today."""
 _CALLS: Mapping[str, Any] = {
     "dense": _dense,

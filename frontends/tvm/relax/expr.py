@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import SSAValue
 
 from ....core.arrays import plain_array
@@ -19,7 +20,8 @@ from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, numb
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
-from .struct_info import StructInfo, TensorStructInfo, size_of, struct_info_of
+from ..ir.vdevice import name_of_device
+from .struct_info import StructInfo, TensorStructInfo, as_struct_info, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
 
@@ -37,6 +39,18 @@ class Scriptable:
         """Prints `script()`. The options are those of TVM's printer, which the text does not depend on."""
         print(self.script())
 
+    def structural_form(self, map_free_vars: bool) -> list[str]:
+        """The lines of a text that is equal for structurally equal nodes. map_free_vars: whether variables that the
+        node does not bind may correspond to others."""
+        # lazy: most programs compare no expressions
+        from .comparison import form_of
+
+        return form_of(self, map_free_vars)
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same node."""
+        return self is other
+
 
 class Expr(Scriptable):
     """An expression."""
@@ -47,8 +61,14 @@ class Expr(Scriptable):
     def struct_info(self) -> StructInfo:
         """The type of the value. Raises the errors of operators that do not fit their operands."""
         if self._struct_info is None:
-            self._struct_info = struct_info_of(type_of_expr(self))
+            self._struct_info = struct_info_of(type_of_expr(self), self.device)
         return self._struct_info
+
+    @property
+    def device(self) -> str | None:
+        """The device of the value as types of operands state it, None for any. ArgumentError for operands of one
+        operator on several devices."""
+        return None
 
     @property
     def ty(self) -> StructInfo:
@@ -77,7 +97,18 @@ class Expr(Scriptable):
         return attrgetter(word.path)(op)(*args, **named)
 
     def __getitem__(self, index: int) -> Expr:
+        """A field of a tuple. IndexError for a tuple that is known to have fewer fields."""
+        info = self.known_struct_info
+        if info is not None and isinstance(info.type, TupleType) and index >= len(info.type.types.data):
+            raise IndexError(f"field {index} of a tuple of {len(info.type.types.data)}")
         return TupleGetItem(self, index)
+
+    def __iter__(self) -> Iterator[Expr]:
+        """The fields of a tuple. TypeError for a value of another type."""
+        type = self.struct_info.type
+        if not isinstance(type, TupleType):
+            raise TypeError(f"a value of type {type} has no fields")
+        return map(self.__getitem__, range(len(type.types.data)))
 
     def __add__(self, other: Any) -> Expr:
         return self._operate("add", other)
@@ -166,6 +197,8 @@ class Var(Expr):
         `type` has the data type."""
         self.name_hint = name_hint
         self.bound_value: Expr | None = None
+        if hasattr(struct_info, "__tvmscript__"):
+            struct_info = as_struct_info(struct_info)
         if struct_info is not None and not isinstance(struct_info, StructInfo):
             struct_info = TensorStructInfo(struct_info, "float32" if type is None else type.dtype)
         self._struct_info = struct_info
@@ -257,6 +290,10 @@ class StringImm(Expr):
 
     def emit(self, writer: Writer) -> SSAValue:
         return writer.insert(relax.StringOp(self.value)).output
+
+
+class DataTypeImm(StringImm):
+    """The name of a data type, an argument of packed functions."""
 
 
 class ShapeExpr(Expr):
@@ -387,11 +424,23 @@ class Call(Expr):
         self.op = op
         self.args = [each if isinstance(each, GlobalVar) else as_expr(each) for each in args]
         self.attrs = attrs if isinstance(attrs, Attrs) else Attrs(attrs or {})
-        self.sinfo_args = list(sinfo_args or ())
+        self.sinfo_args = [as_struct_info(each) for each in sinfo_args or ()]
 
     @property
     def children(self) -> Sequence[Expr]:
         return [each for each in self.args if isinstance(each, Expr)]
+
+    @property
+    def device(self) -> str | None:
+        if self.sinfo_args or not isinstance(self.op, Op):
+            return self.sinfo_args[0].device if len(self.sinfo_args) == 1 else None
+        if "dst_vdevice" in self.attrs:
+            return name_of_device(self.attrs["dst_vdevice"])
+        infos = [each.known_struct_info for each in self.children]
+        devices = list(dict.fromkeys(info.device for info in infos if info is not None and info.device is not None))
+        if len(devices) > 1:
+            raise ArgumentError(f"{self.op.name}: operands on {' and '.join(devices)}, expected them on one device")
+        return devices[0] if devices else None
 
     def emit(self, writer: Writer) -> SSAValue:
         # lazy: calls are expressions, whose operations depend on the kind of the call
@@ -424,6 +473,6 @@ def __getattr__(name: str) -> Any:
 
 
 __all__ = [
-    "Attrs", "Call", "Constant", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue", "ShapeExpr",
-    "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern", "get_shape_of",
+    "Attrs", "Call", "Constant", "DataTypeImm", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue",
+    "ShapeExpr", "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern", "get_shape_of",
 ]  # fmt: skip

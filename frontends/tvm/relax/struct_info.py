@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -12,13 +12,13 @@ from xdsl.dialects.builtin import ArrayAttr, NoneAttr, TupleType, UnitAttr
 from xdsl.ir import Attribute
 
 from ....backends.devices.device import Device
-from ....expressions.expr import PrimExpr
+from ....expressions.expr import PrimExpr, Var
 from ....expressions.sizes import size_text
 from ....operators.relax import CallableType, ObjectType, PrimType, ShapeType
 from ....operators.relax.text import type_text
 from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
 from ....operators.relay import Size
-from ...tvmscript.values import RelaxType
+from ...tvmscript.values import RelaxType, Word
 from ..ir.vdevice import VDevice, name_of_device
 
 
@@ -28,6 +28,18 @@ def size_of(value: Any) -> Size:
     if isinstance(value, PrimExpr):
         return size_text(value)
     return value if isinstance(value, str) else _variable_name(value) or int(value)
+
+
+def variables_in(values: Iterable[Any]) -> dict[str, Var]:
+    """The variables in expressions among sizes, by name."""
+    found: dict[str, Var] = {}
+    left = [each for each in values if isinstance(each, PrimExpr)]
+    while left:
+        expr = left.pop()
+        if isinstance(expr, Var):
+            found[expr.name] = expr
+        left += expr.children
+    return found
 
 
 _NAMES: WeakKeyDictionary[Any, str] = WeakKeyDictionary()
@@ -57,9 +69,11 @@ class StructInfo:
     """The type of a value: equal for equal types on equal devices. device: the name of the device that is stated for
     the value, `"cuda:0"`; None for any."""
 
-    def __init__(self, type: Attribute, device: str | None = None):
+    def __init__(self, type: Attribute, device: str | None = None, variables: Mapping[str, Var] | None = None):
+        """variables: the variables of the sizes that the user has made, by name."""
         self.type = type
         self.device = device
+        self.variables = dict(variables or {})
 
     @property
     def vdevice(self) -> VDevice | None:
@@ -94,6 +108,18 @@ class StructInfo:
     def __hash__(self) -> int:
         return hash((self.type, self.device))
 
+    def structural_form(self, map_free_vars: bool) -> list[str]:
+        """The lines of a text that is equal for structurally equal types. map_free_vars: whether names of sizes may
+        correspond to others."""
+        # lazy: forms are those of expressions, which have types
+        from .comparison import form_of
+
+        return form_of(self, map_free_vars)
+
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same object."""
+        return self is other
+
     def script(self, **options: Any) -> str:
         """The type as TVMScript. options: of TVM's printer, which the text does not depend on."""
         text = type_text(self.type)
@@ -114,16 +140,19 @@ class TensorStructInfo(StructInfo):
 
     def __init__(
         self,
-        shape: Sequence[Any] | None = None,
+        shape: Any = None,
         dtype: str | None = "float32",
         vdevice: VDevice | Device | str | None = None,
         ndim: int = -1,
     ):
-        """shape: integers, names, and expressions of variables.  vdevice: the device of the tensor, one of the module.
+        """shape: integers, names, and expressions of variables, or an expression of a shape, whose type is used.
+        vdevice: the device of the tensor, one of the module.
         ndim: the rank of an unknown shape, -1 if unknown. ArgumentError for another value than a device."""
+        if isinstance(info := getattr(shape, "struct_info", None), StructInfo):  # the value of a shape
+            shape, ndim = info.shape, info.ndim
         sizes = None if shape is None else [size_of(each) for each in shape]
         type = tensor(sizes, dtype or None, None if sizes is not None or ndim < 0 else ndim)
-        super().__init__(type, None if vdevice is None else name_of_device(vdevice))
+        super().__init__(type, None if vdevice is None else name_of_device(vdevice), variables_in(shape or ()))
 
 
 def DynTensorType(ndim: int = -1, dtype: str = "float32") -> TensorStructInfo:
@@ -136,7 +165,8 @@ class ShapeStructInfo(StructInfo):
 
     def __init__(self, values: Sequence[Any] | None = None, ndim: int = -1):
         super().__init__(
-            shape(None if values is None else [size_of(each) for each in values], None if ndim < 0 else ndim)
+            shape(None if values is None else [size_of(each) for each in values], None if ndim < 0 else ndim),
+            variables=variables_in(values or ()),
         )
 
 
@@ -144,7 +174,7 @@ class PrimStructInfo(StructInfo):
     """A number. value: an integer or the size that it is equal to."""
 
     def __init__(self, dtype: str | None = None, value: Any = None):
-        super().__init__(prim(None if value is None else size_of(value), dtype))
+        super().__init__(prim(None if value is None else size_of(value), dtype), variables=variables_in([value]))
 
 
 def struct_info_of(type: Attribute, device: str | None = None) -> StructInfo:
@@ -156,6 +186,8 @@ def struct_info_of(type: Attribute, device: str | None = None) -> StructInfo:
             kind = ShapeStructInfo
         case PrimType():
             kind = PrimStructInfo
+        case CallableType():
+            kind = FuncStructInfo
         case _:
             kind = TensorStructInfo if is_tensor(type) else ObjectStructInfo
     info = kind.__new__(kind)
@@ -166,8 +198,12 @@ def struct_info_of(type: Attribute, device: str | None = None) -> StructInfo:
 class TupleStructInfo(StructInfo):
     """A tuple of values of some types."""
 
-    def __init__(self, fields: Sequence[StructInfo]):
-        super().__init__(tuple_type([field.type for field in fields]))
+    def __init__(self, fields: Sequence[Any]):
+        """fields: the types, or words of TVMScript that denote types, `R.Object`."""
+        variables = {
+            name: var for field in fields if isinstance(field, StructInfo) for name, var in field.variables.items()
+        }
+        super().__init__(tuple_type([_type_of(field) for field in fields]), variables=variables)
 
     @property
     def fields(self) -> list[StructInfo]:
@@ -176,13 +212,45 @@ class TupleStructInfo(StructInfo):
         return [struct_info_of(type) for type in self.type.types.data]
 
 
+def _type_of(field: Any) -> Attribute:
+    if isinstance(field, StructInfo):
+        return field.type
+    word = getattr(field, "__tvmscript__", None)
+    if isinstance(word, Word) and word.path in _WORDS:
+        return _WORDS[word.path]
+    raise TypeError(f"a field of type {field!r}, expected a type of a value")
+
+
+def as_struct_info(info: Any) -> StructInfo:
+    """A type, also for a word of TVMScript that denotes one without arguments, `R.Object`. TypeError for others."""
+    return info if isinstance(info, StructInfo) else struct_info_of(_type_of(info))
+
+
+_WORDS: dict[str, Attribute] = {
+    "Callable": CallableType(NoneAttr(), NoneAttr(), NoneAttr()),
+    "Object": ObjectType(),
+    "Shape": shape(None),
+    "Tensor": tensor(None, None),
+    "Tuple": tuple_type([]),
+}
+"""The types that words denote without arguments."""
+
+
 class FuncStructInfo(StructInfo):
     """A function."""
 
-    def __init__(self, params: Sequence[StructInfo], ret: StructInfo, purity: bool = True):
+    def __init__(self, params: Sequence[Any], ret: Any, purity: bool = True):
         """params, ret: the types of the parameters and of the result.  purity: whether calls have no side effects."""
-        inputs = ArrayAttr([each.type for each in params])
-        super().__init__(CallableType(inputs, ret.type, NoneAttr() if purity else UnitAttr()))
+        inputs = ArrayAttr([_type_of(each) for each in params])
+        super().__init__(CallableType(inputs, _type_of(ret), NoneAttr() if purity else UnitAttr()))
+
+    @staticmethod
+    def opaque(ret: Any = None, purity: bool = True) -> FuncStructInfo:
+        """A function of unknown parameters. ret: the type of the result, None if it is unknown."""
+        info = FuncStructInfo.__new__(FuncStructInfo)
+        result = NoneAttr() if ret is None else _type_of(ret)
+        StructInfo.__init__(info, CallableType(NoneAttr(), result, NoneAttr() if purity else UnitAttr()))
+        return info
 
 
 class ObjectStructInfo(StructInfo):

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
+from ....dialects.text.literals import string_literal
 from .bindings import BindingBlock, DataflowBlock, If, MatchCast, SeqExpr, VarBinding
-from .expr import Call, Constant, ExternFunc, GlobalVar, Op, ShapeExpr, Tuple, TupleGetItem
+from .expr import Call, Constant, ExternFunc, GlobalVar, Op, PrimValue, ShapeExpr, StringImm, Tuple, TupleGetItem
 
 _INDENT = "    "
 
@@ -109,6 +110,16 @@ def _(node: Constant) -> str:
     if node.data.ndim == 0:
         return f'R.const({node.data.tolist()}, "{node.data.dtype}")'
     return f'metadata["relax.expr.Constant"][{list(node.data.shape)}, "{node.data.dtype}"]'
+
+
+@_text.register
+def _(node: PrimValue) -> str:
+    return f"R.prim_value({node.value})"
+
+
+@_text.register
+def _(node: StringImm) -> str:
+    return f"R.str({string_literal(node.value)})"
 
 
 @_text.register

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import TupleType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ....core.errors import ArgumentError
 from ....operators import relax
+from ....operators.relax.types import known_dtype, known_rank, names_in, shape, tensor, tuple_type
 from ....operators.relay import RelayBuilder
 
 if TYPE_CHECKING:
@@ -76,4 +78,22 @@ class _TypeWriter(Writer):
 def type_of_expr(expr: Expr, functions: Mapping[str, Any] | None = None) -> Attribute:
     """The type of the value of an expression. functions: those of the module, by name. Raises the errors of operators
     that do not fit their operands."""
-    return expr.emit(_TypeWriter(Block(), functions=functions)).type
+    block = Block()
+    writer = _TypeWriter(block, functions=functions)
+    type = expr.emit(writer).type
+    given = {name for value in writer.values.values() for name in names_in(value.type)}
+    casts = [op.output.type for op in block.ops if isinstance(op, relax.MatchCastOp)]
+    return _without({name for each in casts for name in names_in(each)} - given, type)
+
+
+def _without(names: set[str], type: Attribute) -> Attribute:
+    """A type without the shapes that contain names, which denote sizes of casts of operands."""
+    if names.isdisjoint(names_in(type)):
+        return type
+    match type:
+        case TupleType():
+            return tuple_type([_without(names, each) for each in type.types.data])
+        case relax.ShapeType():
+            return shape(None, known_rank(type))
+        case _:
+            return tensor(None, known_dtype(type), known_rank(type))

@@ -55,9 +55,12 @@ def _tensor_in_storage(
 
 @word("memory.alloc_storage", "vm.alloc_storage", words=RELAX_WORDS)
 def _alloc_storage(
-    context: RelaxContext, span: Span, size: Value, device_index: Value, *options: Value, **named: Value
+    context: RelaxContext, span: Span, size: Value, device_index: Value = None, *options: Value, **named: Value
 ) -> Value:
-    _require_first_device(device_index, span)
+    given = [named.pop(name) for name in ("virtual_device_index", "runtime_device_index") if name in named]
+    if (device_index is None) == (not given):
+        raise span.error("expected the index of the device, once")
+    _require_first_device(given[0] if given else device_index, span)
     return RelaxValue(context.insert(StringOp("global"), span).output)  # erased, as no operation uses it
 
 

@@ -11,14 +11,24 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
 from ....expressions.expr import PrimExpr
-from ....operators.relax import DataflowOp, IfOp, MatchCastOp, ObjectType, OutputOp, ReturnOp, YieldOp
-from ....operators.relax.types import accepts
+from ....operators.relax import (
+    DataflowOp,
+    IfOp,
+    MatchCastOp,
+    ObjectType,
+    OutputOp,
+    PartialTensorType,
+    ReturnOp,
+    YieldOp,
+)
+from ....operators.relax.types import accepts, may_match, tensor
 from ....operators.relay import ConstantOp
 from .. import syntax
 from ..dispatch import RELAX, evaluate, run_statements, runs
 from ..expressions import split_items
 from ..values import (
     DataflowFrame,
+    ExternFunction,
     FunctionNamespace,
     FunctionRef,
     LocalFunction,
@@ -100,6 +110,8 @@ def _bind_name(context: RelaxContext, name: str, value: Value, span: Span) -> No
         case Metadata():
             raise span.error(f"expected the type of the constant, {name}: R.Tensor(...) = ...")
         case RelaxType() | FunctionRef() | LocalFunction() | FunctionNamespace() | Word() | PrimExpr() | np.ndarray():
+            names[name] = value
+        case ExternFunction():
             names[name] = value
         case _ if context.is_python(value, span):
             names[name] = value
@@ -186,7 +198,7 @@ def _output_value(context: RelaxContext, name: str, span: Span) -> SSAValue:
 
 @runs(syntax.If, dialect=RELAX)
 def _if(context: RelaxContext, node: syntax.If) -> None:
-    condition = context.relax_value(evaluate(context, node.test), node.test.span)
+    condition = _condition(context, context.relax_value(evaluate(context, node.test), node.test.span), node.test.span)
     if not node.orelse:
         raise node.span.error("a branch of relax has an else, which binds the same name")
     branches = [_branch(context, body, node.span) for body in (node.body, node.orelse)]
@@ -196,6 +208,13 @@ def _if(context: RelaxContext, node: syntax.If) -> None:
     op = context.insert(IfOp(condition, value.type, Region(then), Region(orelse)), node.span)
     set_name_hint(op.output, name)
     context.scope.names[name] = RelaxValue(op.output)
+
+
+def _condition(context: RelaxContext, value: SSAValue, span: Span) -> SSAValue:
+    """A condition, by a cast to one truth value if a part of its type is known."""
+    flag = tensor([], "bool")
+    is_partial = isinstance(value.type, PartialTensorType | ObjectType) and may_match(flag, value.type)
+    return context.insert(MatchCastOp(value, flag), span).output if is_partial else value
 
 
 def _branch(context: RelaxContext, body: syntax.Body, span: Span) -> tuple[Block, str, SSAValue]:

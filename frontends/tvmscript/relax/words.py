@@ -97,7 +97,7 @@ def _splat(context: RelaxContext, number: Value, type: Attribute, span: Span) ->
     return RelaxValue(context.insert(ConstantOp(number, type), span).result)
 
 
-@_word("shape")
+@_word("shape", "ShapeExpr")
 def _shape(context: RelaxContext, span: Span, value: Value) -> Value:
     sizes = context.shape(value, span)
     return RelaxValue(context.insert(ShapeOp(shape(sizes)), span).output)
@@ -119,6 +119,14 @@ def _str(context: RelaxContext, span: Span, value: Value) -> Value:
 @_word("tuple")
 def _tuple(context: RelaxContext, span: Span, *fields: Value) -> Value:
     return RelaxValue(context.relax_value(list(fields), span))
+
+
+@_word("TupleGetItem")
+def _tuple_get_item(context: RelaxContext, span: Span, tuple_value: Value, index: Value) -> Value:
+    fields, number = context.fields(tuple_value, span), python_number(index)
+    if not isinstance(number, int) or not 0 <= number < len(fields):
+        raise span.error(f"R.TupleGetItem: index {describe_value(index)}, expected one of {len(fields)} fields")
+    return RelaxValue(fields[number])
 
 
 @_word("emit")

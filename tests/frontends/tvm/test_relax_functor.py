@@ -112,7 +112,7 @@ def test_calls_in_place_are_nodes() -> None:
 def test_a_function_of_new_nodes_is_the_same_program() -> None:
     mod = model()
     again = rewritten(mod, Same(mod))
-    assert again.script() == mod.script()
+    assert tvm.ir.structural_equal(again, mod)
     a = np.random.default_rng(0).standard_normal((3, 4)).astype("float32")
     product = a @ WEIGHT
     expected = np.concatenate([np.maximum(product[:, :1], 0), product[:, 1:]], 1).reshape(2, 3)
@@ -230,7 +230,7 @@ def test_functions_are_built_of_nodes() -> None:
 
 def test_types_of_tvmscript_are_types_of_relax() -> None:
     assert R.Tensor((2, "n"), "float32") == relax.TensorStructInfo((2, "n"), "float32")
-    assert R.Tuple(R.Tensor((2,)), R.Shape([1])).fields[0] == relax.TensorStructInfo((2,))
+    assert R.Tuple(R.Tensor((2,)), R.Shape([1])).fields[0] == relax.TensorStructInfo((2,), None)
     n = T.int64()
     assert R.Tensor((n, 2)).shape == (*R.Tensor((n, 4)).shape[:1], 2)
     assert R.Tensor((T.int64(),)).shape != R.Tensor((n,)).shape

@@ -26,7 +26,7 @@ def test_layers_emit_operations() -> None:
         data = nn.Placeholder((tir.Var("n", "int64"), 6), name="data")
         builder.emit_func_output(model(data), params=[data, *model.parameters()])
     mod = builder.get()
-    names = ["data", "linear_weight", "linear_bias", "linear_weight_1"]
+    names = ["data", "linear_weight", "linear_bias", "linear_weight1"]
     assert [param.name_hint for param in mod["main"].params] == names
     assert [each.shape for each in nn.init_params(mod)] == [(6, 4), (4,), (4, 3)]
     x, w, b, v = (RNG.standard_normal(shape).astype("float32") for shape in ((2, 6), (6, 4), (4,), (4, 3)))

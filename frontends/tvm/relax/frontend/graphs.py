@@ -11,6 +11,7 @@ from .....dialects.attributes import PARAM_VALUES
 from .....dialects.tir.base import string_array
 from .....module import Module
 from .....operators import relax
+from .....operators.relay.functions import RESULT_NAMES
 from .....transforms.pipelines import run_pipeline
 from .....transforms.relay.to_relax import ConvertRelayToRelaxPass
 from ...ir.module import IRModule
@@ -26,9 +27,11 @@ def program_of_graph(graph: Module, params: Sequence[str] | None, is_tuple: bool
     program = run_pipeline(graph, [ConvertRelayToRelaxPass()])
     (func,) = program.function_ops.values()
     assert isinstance(func, relax.FuncOp)
+    attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
+    attributes.pop(RESULT_NAMES, None)  # results of functions of TVM have no names
     if params is not None:
-        attributes = {} if func.func_attrs is None else dict(func.func_attrs.data)
-        func.func_attrs = DictionaryAttr({**attributes, PARAM_VALUES: string_array(params)})
+        attributes[PARAM_VALUES] = string_array(params)
+    func.func_attrs = DictionaryAttr(attributes) if attributes else None
     last = func.body.block.last_op
     assert isinstance(last, relax.ReturnOp)
     if is_tuple and not isinstance(last.value.owner, relax.TupleOp):
