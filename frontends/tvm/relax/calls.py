@@ -23,6 +23,7 @@ from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import VDevice, name_of_device
 from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
+from .newer_names import accept_newer_names
 from .struct_info import StructInfo, output_type, size_of
 from .writing import Writer
 
@@ -42,6 +43,7 @@ def _infos(infos: StructInfo | Sequence[StructInfo]) -> list[StructInfo]:
     return [infos] if isinstance(infos, StructInfo) else list(infos)
 
 
+@accept_newer_names
 def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None) -> Call:
     """The results of a kernel of the module. tir_vars: the numbers that follow its tensors."""
     numbers = tir_vars.values if isinstance(tir_vars, ShapeExpr) else tir_vars
@@ -49,6 +51,7 @@ def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[Struct
     return Call(Op.get("relax.call_tir"), [gvar, _args(args), *shape], sinfo_args=_infos(out_sinfo))
 
 
+@accept_newer_names
 def call_tir_inplace(
     gvar: GlobalVar,
     args: Any,
@@ -65,6 +68,7 @@ def call_tir_inplace(
     return Call(Op.get("relax.call_tir_inplace"), call.args, _positions(inplace_indices), call.sinfo_args)
 
 
+@accept_newer_names
 def call_inplace_packed(
     func: str | ExternFunc,
     *args: Any,
@@ -81,16 +85,19 @@ def _positions(indices: int | Sequence[int]) -> dict[str, list[int]]:
     return {INPLACE: [indices] if isinstance(indices, int) else [int(each) for each in indices]}
 
 
+@accept_newer_names
 def call_dps_packed(func: str | ExternFunc, args: Any, out_sinfo: StructInfo | Sequence[StructInfo]) -> Call:
     """The results of a packed function in destination-passing style."""
     return Call(Op.get("relax.call_dps_packed"), [_extern(func), _args(args)], sinfo_args=_infos(out_sinfo))
 
 
+@accept_newer_names
 def call_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
     """The result of a packed function, which may have side effects."""
     return Call(_extern(func), args, sinfo_args=_infos(sinfo_args))
 
 
+@accept_newer_names
 def call_pure_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
     """The result of a packed function without side effects."""
     return Call(Op.get("relax.call_pure_packed"), [_extern(func), *args], sinfo_args=_infos(sinfo_args))
