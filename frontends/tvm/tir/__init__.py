@@ -98,7 +98,9 @@ ExprOp = Expr = PrimExpr
 """The base class of operators on expressions, which all expressions have, and the name of v0.27."""
 UIntImm = IntImm
 """Constants of unsigned integers, which had a class of their own until v0.6."""
-SBlock, SBlockRealize, SBlockRV = Block, BlockRealize, BlockRV
+SBlock = Block
+SBlockRealize = BlockRealize
+SBlockRV = BlockRV
 """Blocks and their handles, as TVM calls them since v0.24."""
 
 

@@ -35,7 +35,8 @@ def test_types_have_the_names_since_v0_26() -> None:
     x, builder = relax.Var("x", VECTOR), relax.BlockBuilder()
     with builder.function("main", [x]):
         args = [x, relax.DataTypeImm("float32"), relax.prim_value(3)]
-        call = relax.call_dps_packed("test_language_models.scale", args, out_ty=VECTOR)
+        named: dict[str, Any] = {"out_ty": VECTOR}
+        call = relax.call_dps_packed("test_language_models.scale", args, **named)
         assert call.ty_args == [VECTOR]
         builder.emit_func_output(builder.emit(call))
     mod = builder.get()
@@ -44,7 +45,7 @@ def test_types_have_the_names_since_v0_26() -> None:
     np.testing.assert_array_equal(machine["main"](np.ones(4, "float32")).numpy(), np.full(4, 3))
     assert relax.prim_value(x) is x
     with pytest.raises(ArgumentError, match="call_pure_packed: ty_args and sinfo_args, expected one of both"):
-        relax.call_pure_packed("f", ty_args=VECTOR, sinfo_args=VECTOR)
+        relax.call_pure_packed("f", **{"ty_args": VECTOR, "sinfo_args": VECTOR})
 
 
 def test_texts_are_arguments_of_functions_in_destination_passing_style() -> None:
@@ -113,7 +114,7 @@ def waves(function: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
     def table(which: int) -> Any:
         def element(s: Any, d: Any) -> Any:
             *results, values = function(s, d, SIZE, THETA, "float32", **options)
-            return reduce(lambda expr, item: tir.Let(*item, expr), values.items(), results[which])
+            return reduce(lambda expr, item: tir.Let(item[0], item[1], expr), values.items(), results[which])
 
         return te.compute((POSITIONS, SIZE), element)
 
