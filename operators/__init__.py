@@ -3,6 +3,7 @@ its pattern of fusion. The operators of graphs, of models and of TVM's `topi` fo
 
 from . import (
     activations,
+    bitserial,
     broadcast,
     convolutions,
     coordinates,
@@ -42,6 +43,7 @@ __all__ = [
     "Pattern",
     "UnknownOperatorError",
     "activations",
+    "bitserial",
     "broadcast",
     "convolutions",
     "coordinates",

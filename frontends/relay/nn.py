@@ -19,6 +19,8 @@ batch_to_space_nd = operator_function("nn.batch_to_space_nd")
 batch_norm: Callable[..., Any] = operator_function("nn.batch_norm")
 batch_norm_training: Callable[..., Any] = operator_function("nn.batch_norm_training")
 bias_add = operator_function("nn.bias_add")
+bitserial_conv2d = operator_function("nn.bitserial_conv2d")
+bitserial_dense = operator_function("nn.bitserial_dense")
 celu = operator_function("nn.celu")
 contrib_conv2d_pack = operator_function("nn.contrib_conv2d_pack")
 contrib_conv2d_pack_int8 = operator_function("nn.contrib_conv2d_pack_int8")
@@ -247,6 +249,17 @@ def deformable_conv2d(
     counts = {"deformable_groups": deformable_groups, "groups": groups, "out_dtype": out_dtype or ""}
     layouts = {"data_layout": data_layout, "kernel_layout": kernel_layout, "out_layout": out_layout or ""}
     return call("nn.deformable_conv2d", data, offset, weight, **windows, **counts, **layouts)
+
+
+# Words of bits
+
+
+@relay_function("nn.bitpack")
+def bitpack(
+    data: Expr, bits: int = 1, pack_axis: int = 1, bit_axis: int = 2, pack_type: str = "uint32", name: str = "BitPack"
+) -> Expr:
+    """The bits of integers in words, as of the operator. name: of no effect."""
+    return call("nn.bitpack", data, bits=bits, pack_axis=pack_axis, bit_axis=bit_axis, pack_type=pack_type)
 
 
 # Sparse matrices

@@ -290,6 +290,8 @@ class _Builder:
         function = function_of(name)
         try:
             if function is not None and not attributes.keys() - _parameters(function):
+                if len(args) <= len(names := _OPERANDS.get(name, ())):
+                    return as_expr(function(**dict(zip(names, args, strict=False)), **attributes))
                 return as_expr(function(*args, **attributes))
             return Call(operator, args if name in MARKS else flat_operands(args), attributes)
         except TeError as error:
@@ -487,6 +489,12 @@ class _Builder:
         except StepwellError as error:
             raise RelayTextError(f"line {node.meta.line}: {error}") from None
 
+
+# operands in TVM's order, of functions whose parameters have another
+_OPERANDS = {
+    "nn.pad": ("data", "pad_value"),
+    "sparse_to_dense": ("sparse_indices", "sparse_values", "default_value"),
+}
 
 _REFERENCES: dict[str, Any] = {"ref": RefCreate, "ref_read": RefRead, "ref_write": RefWrite}
 _DTYPES = {suffix: dtype for dtype, suffix in SUFFIXES.items()} | {"i": "int32", "i32": "int32", "f32": "float32"}

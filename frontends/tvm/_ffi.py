@@ -2,6 +2,7 @@
 
 from ...core.errors import StepwellError as TVMError
 from .absent import report_absent
+from .containers import register_object
 from .registry import get_global_func, register_func
 
 _RUNTIME_ONLY = False
@@ -15,4 +16,4 @@ def py_str(value: bytes) -> str:
     return value.decode("utf-8")
 
 
-__all__ = ["TVMError", "get_global_func", "py_str", "register_func"]
+__all__ = ["TVMError", "get_global_func", "py_str", "register_func", "register_object"]

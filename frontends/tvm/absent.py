@@ -85,7 +85,6 @@ ABSENT_MODULES: dict[str, str] = {
             "tvm.contrib.rpc",
             "tvm.contrib.rpc_proxy",
             "tvm.contrib.tvmjs",
-            "tvm.contrib.xcode",
             "tvm.rpc.proxy",
             "tvm.rpc.server",
             "tvm.rpc.tracker",
@@ -97,7 +96,6 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm._ffi.libinfo": "there is no library of TVM, the compiler is a package of Python",
     "tvm.contrib.cublas": "relay.build with the target `cuda -libs=cublas`",
     "tvm.contrib.cudnn": "relay.build with the target `cuda -libs=cudnn`",
-    "tvm.contrib.ndk": "programs run on this machine",
     "tvm.contrib.popen_pool": "multiprocessing of Python; tuners measure in processes of their own",
     "tvm.contrib.rocblas": "relay.build with the target `cuda -libs=cublas`",
     "tvm.contrib.miopen": "relay.build with the target `cuda -libs=cudnn`",
@@ -128,7 +126,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "register_extension": "compiled functions take every object that supports DLPack",
         "make": "use the nodes of tvm.tir",
         "ScheduleOps": "tvm.lower",
-        "register_object": "there are no objects of C++, expected a class of Python",
     },
     "tvm.ir_pass": dict.fromkeys(
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...core.errors import UnsupportedError
 from .absent import report_absent
 
 __getattr__ = report_absent("tvm.runtime.container")
@@ -12,6 +13,23 @@ __getattr__ = report_absent("tvm.runtime.container")
 
 class Object:
     """The base class of the objects of the runtime."""
+
+    def __init_handle_by_constructor__(self, fconstructor: Any, *args: Any) -> None:
+        """Rejects objects of C++, which classes of users construct by this method. UnsupportedError."""
+        raise UnsupportedError(f"object of {type(self).__name__}: there are no objects of C++, expected one of Python")
+
+
+def register_object(type_key: Any = None) -> Any:
+    """Decorates a class that stands for objects of C++: `@register_object("mlc.serve.Data")`. The class stays as it is,
+    and is usable as far as its instances need no such object. type_key: the name of its type, by default that of the
+    class."""
+    if isinstance(type_key, type):
+        return type_key
+
+    def register(cls: type) -> type:
+        return cls
+
+    return register
 
 
 String = str
@@ -49,4 +67,4 @@ def tuple_object(fields: Iterable[Any] | None = None) -> ADT:
     return ADT(0, fields or ())
 
 
-__all__ = ["ADT", "Object", "ShapeTuple", "String", "tuple_object"]
+__all__ = ["ADT", "Object", "ShapeTuple", "String", "register_object", "tuple_object"]

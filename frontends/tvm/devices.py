@@ -82,8 +82,14 @@ def cpu(dev_id: int = 0) -> Device:
 @former_names(name="dev_type", index="dev_id")
 def device(name: str, index: int = 0) -> Device:
     """A device by the name of its kind, or by the text of a target: one that does not exist for a kind of TVM's without
-    a driver here. The number of the processor may be any. OptionError for other names."""
+    a driver here. The name may end in an index, `cuda:1`. The number of the processor may be any. OptionError for other
+    names."""
     kind = (str(name).split() or [""])[0]
+    kind, _, suffix = kind.partition(":")
+    if suffix:
+        if index or not suffix.isdigit():
+            raise OptionError(f"device {name!r} with index {index}, expected one index, as in cuda:1")
+        index = int(suffix)
     kind = _SHORT.get(kind, kind)
     if kind in _FOREIGN:
         return _foreign(kind, index)

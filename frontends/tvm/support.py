@@ -10,7 +10,7 @@ import llvmlite.binding as llvm
 import xdsl
 
 from .absent import report_absent
-from .contrib import cc, clang, nvcc, utils
+from .contrib import cc, clang, ndk, nvcc, tar, utils, xcode
 from .version import __version__
 
 __getattr__ = report_absent("tvm.support")
@@ -34,4 +34,4 @@ def describe() -> None:
     print(f"System: {platform.platform()}")
 
 
-__all__ = ["cc", "clang", "describe", "libinfo", "nvcc", "utils"]
+__all__ = ["cc", "clang", "describe", "libinfo", "ndk", "nvcc", "tar", "utils", "xcode"]

@@ -9,6 +9,7 @@ from . import (
     download,
     graph_executor,
     graph_runtime,
+    ndk,
     nvcc,
     pickle_memoize,
     relay_viz,
@@ -17,6 +18,7 @@ from . import (
     tedd,
     util,
     utils,
+    xcode,
 )
 
 __getattr__ = report_absent("tvm.contrib")
@@ -29,6 +31,7 @@ __all__ = [
     "download",
     "graph_executor",
     "graph_runtime",
+    "ndk",
     "nvcc",
     "pickle_memoize",
     "relay_viz",
@@ -37,4 +40,5 @@ __all__ = [
     "tedd",
     "util",
     "utils",
+    "xcode",
 ]

@@ -49,7 +49,7 @@ def create_executable(
 def create_staticlib(output: str | os.PathLike[str], inputs: Sequence[str], ar: str | None = None) -> None:
     """Collects object files in a static library. ar: the archiver. LinkError with its output if it fails."""
     Path(output).unlink(missing_ok=True)
-    _run([ar or "ar", "qcs", str(output), *inputs], None)
+    run_command([ar or "ar", "qcs", str(output), *inputs], None)
 
 
 def cross_compiler(
@@ -77,13 +77,15 @@ def _compile(
     if compiler is None:
         raise PluginError("no C++ compiler: $CXX, $CC, g++, clang++, gcc and clang are missing")
     files = [objects] if isinstance(objects, str) else list(objects)
-    _run([compiler, *options, "-o", str(output), *files], cwd)
+    run_command([compiler, *options, "-o", str(output), *files], cwd)
 
 
-def _run(command: list[str], cwd: str | None) -> None:
+def run_command(command: list[str], cwd: str | None) -> str:
+    """The output of a program. LinkError with its errors if it fails."""
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
         raise LinkError(f"{' '.join(command)}: status {done.returncode}\n{done.stderr.strip()}")
+    return done.stdout
 
 
 __all__ = ["create_executable", "create_shared", "create_staticlib", "cross_compiler", "get_cc"]

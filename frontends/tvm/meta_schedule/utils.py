@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TypeVar
 
 from ..absent import report_absent
@@ -17,9 +18,14 @@ def derived_object(cls: C) -> C:
     return cls
 
 
+def remove_build_dir(artifact_path: str) -> None:
+    """Removes the folder of a compiled program and all in it. artifact_path: the path of the program. OSError."""
+    shutil.rmtree(os.path.dirname(artifact_path))
+
+
 def cpu_count(logical: bool = True) -> int:
     """The number of processors of this machine. logical: without an effect."""
     return os.cpu_count() or 1
 
 
-__all__ = ["cpu_count", "derived_object"]
+__all__ = ["cpu_count", "derived_object", "remove_build_dir"]

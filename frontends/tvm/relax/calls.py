@@ -23,7 +23,12 @@ from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import VDevice, name_of_device
 from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
+<<<<<<< HEAD
 from .struct_info import StructInfo, as_struct_info, output_type, size_of
+=======
+from .newer_names import accept_newer_names
+from .struct_info import StructInfo, output_type, size_of
+>>>>>>> wild5
 from .writing import Writer
 
 PREFIX = "relax."
@@ -42,6 +47,7 @@ def _infos(infos: Any) -> list[StructInfo]:
     return [as_struct_info(each) for each in (infos if isinstance(infos, list | tuple) else [infos])]
 
 
+@accept_newer_names
 def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None) -> Call:
     """The results of a kernel of the module. tir_vars: the numbers that follow its tensors."""
     numbers = tir_vars.values if isinstance(tir_vars, ShapeExpr) else tir_vars
@@ -49,6 +55,7 @@ def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[Struct
     return Call(Op.get("relax.call_tir"), [gvar, _args(args), *shape], sinfo_args=_infos(out_sinfo))
 
 
+@accept_newer_names
 def call_tir_inplace(
     gvar: GlobalVar,
     args: Any,
@@ -65,6 +72,7 @@ def call_tir_inplace(
     return Call(Op.get("relax.call_tir_inplace"), call.args, _positions(inplace_indices), call.sinfo_args)
 
 
+@accept_newer_names
 def call_inplace_packed(
     func: str | ExternFunc,
     *args: Any,
@@ -81,16 +89,19 @@ def _positions(indices: int | Sequence[int]) -> dict[str, list[int]]:
     return {INPLACE: [indices] if isinstance(indices, int) else [int(each) for each in indices]}
 
 
+@accept_newer_names
 def call_dps_packed(func: str | ExternFunc, args: Any, out_sinfo: StructInfo | Sequence[StructInfo]) -> Call:
     """The results of a packed function in destination-passing style."""
     return Call(Op.get("relax.call_dps_packed"), [_extern(func), _args(args)], sinfo_args=_infos(out_sinfo))
 
 
+@accept_newer_names
 def call_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
     """The result of a packed function, which may have side effects."""
     return Call(_extern(func), args, sinfo_args=_infos(sinfo_args))
 
 
+@accept_newer_names
 def call_pure_packed(func: str | ExternFunc, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo]) -> Call:
     """The result of a packed function without side effects."""
     return Call(Op.get("relax.call_pure_packed"), [_extern(func), *args], sinfo_args=_infos(sinfo_args))

@@ -75,6 +75,10 @@ def is_gv(name: str = "") -> _KindPattern:
     return _KindPattern(lambda expr: isinstance(expr, GlobalVar) and name in ("", expr.name_hint))
 
 
+GlobalVarPattern = is_gv
+"""The name of the pattern's class."""
+
+
 def is_shape(shape: Sequence[Any]) -> _KindPattern:
     """A shape of given sizes."""
     return _KindPattern(lambda expr: isinstance(expr, ShapeExpr) and expr.values == list(shape))
@@ -158,9 +162,9 @@ class _CallRewriter(PyExprMutator):
 
 
 __all__ = [
-    "AltPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFPattern", "ExprPattern", "TupleGetItemPattern",
-    "TuplePattern", "TypePattern", "VarPattern", "WildcardPattern", "extract_matched_expr", "has_attr", "has_dtype",
-    "has_shape", "is_call_dps_packed", "is_call_packed", "is_call_tir", "is_const", "is_dfv", "is_expr", "is_gv",
-    "is_op", "is_shape", "is_tuple", "is_tuple_get_item", "is_var", "make_fused_bias_activation_pattern",
-    "matched_exprs", "rewrite_call", "wildcard",
+    "AltPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFPattern", "ExprPattern", "GlobalVarPattern",
+    "TupleGetItemPattern", "TuplePattern", "TypePattern", "VarPattern", "WildcardPattern", "extract_matched_expr",
+    "has_attr", "has_dtype", "has_shape", "is_call_dps_packed", "is_call_packed", "is_call_tir", "is_const", "is_dfv",
+    "is_expr", "is_gv", "is_op", "is_shape", "is_tuple", "is_tuple_get_item", "is_var",
+    "make_fused_bias_activation_pattern", "matched_exprs", "rewrite_call", "wildcard",
 ]  # fmt: skip

@@ -21,6 +21,7 @@ from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import name_of_device
+from .newer_names import accept_newer_names
 from .struct_info import StructInfo, TensorStructInfo, as_struct_info, size_of, struct_info_of
 from .writing import Writer, type_of_expr
 
@@ -293,7 +294,12 @@ class StringImm(Expr):
 
 
 class DataTypeImm(StringImm):
-    """The name of a data type, an argument of packed functions."""
+    """A data type, an argument of packed functions, which receive its name."""
+
+
+def prim_value(value: Any, dtype: str | None = None) -> Expr:
+    """A number, or a size. value: as of `PrimValue`, or one already.  dtype: ignored, numbers are int64 or float64."""
+    return value if isinstance(value, Expr) else PrimValue(value)
 
 
 class ShapeExpr(Expr):
@@ -372,6 +378,7 @@ class ExternFunc(Expr):
     def __init__(self, global_symbol: str):
         self.global_symbol = global_symbol
 
+    @accept_newer_names
     def __call__(self, *args: Any, sinfo_args: StructInfo | Sequence[StructInfo] = ()) -> Call:
         infos = [sinfo_args] if isinstance(sinfo_args, StructInfo) else sinfo_args
         return Call(self, args, sinfo_args=infos)
@@ -414,6 +421,7 @@ class Call(Expr):
     sinfo_args: the types of results that do not follow from the arguments.
     """
 
+    @accept_newer_names
     def __init__(
         self,
         op: Op | GlobalVar | ExternFunc,
@@ -425,6 +433,11 @@ class Call(Expr):
         self.args = [each if isinstance(each, GlobalVar) else as_expr(each) for each in args]
         self.attrs = attrs if isinstance(attrs, Attrs) else Attrs(attrs or {})
         self.sinfo_args = [as_struct_info(each) for each in sinfo_args or ()]
+
+    @property
+    def ty_args(self) -> list[StructInfo]:
+        """The types of the results by the name since v0.26."""
+        return self.sinfo_args
 
     @property
     def children(self) -> Sequence[Expr]:
@@ -474,5 +487,5 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "Attrs", "Call", "Constant", "DataTypeImm", "DataflowVar", "Expr", "ExternFunc", "GlobalVar", "Op", "PrimValue",
-    "ShapeExpr", "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern", "get_shape_of",
+    "ShapeExpr", "StringImm", "Tuple", "TupleGetItem", "Var", "const", "extern", "get_shape_of", "prim_value",
 ]  # fmt: skip

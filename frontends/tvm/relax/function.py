@@ -23,6 +23,7 @@ from ..ir.module import FunctionModule
 from ..nodes.attributes import attribute_of
 from .bindings import SeqExpr
 from .expr import Constant, Expr, Var
+from .newer_names import accept_newer_names
 from .reading import Reader
 from .struct_info import StructInfo, struct_info_of
 from .writing import Writer
@@ -31,6 +32,7 @@ from .writing import Writer
 class Function(FunctionModule):
     """A function of a program: parameters, and an expression of them. Immutable."""
 
+    @accept_newer_names
     def __init__(
         self,
         params: Sequence[Var],
@@ -121,6 +123,11 @@ class Function(FunctionModule):
     def body(self) -> SeqExpr:
         """The bindings and the result."""
         return self._body
+
+    @property
+    def ret_ty(self) -> StructInfo:
+        """The type of the result by the name since v0.26."""
+        return self.ret_struct_info
 
     @property
     def ret_struct_info(self) -> StructInfo:

@@ -123,8 +123,9 @@ def _is_depthwise(call: Call) -> bool:
 def _channels(call: Call, is_input: bool) -> tuple[int, ...] | None:
     """The axes of the channels of the data, or of the result, of an operator with weights; None if its weights are in
     groups, or divide their channels otherwise."""
-    dtypes = {each.checked_type.dtype for each in (call, *call.args)}
-    if len(dtypes) > 1 or not _has_floats(call) or operator_name(call) not in ("nn.dense", *_CONVOLUTIONS):
+    if operator_name(call) not in ("nn.dense", *_CONVOLUTIONS):
+        return None
+    if len({each.checked_type.dtype for each in (call, *call.args)}) > 1 or not _has_floats(call):
         return None
     if operator_name(call) == "nn.dense":
         return (len(_shape(call)) - 1,)

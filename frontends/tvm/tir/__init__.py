@@ -94,12 +94,14 @@ from .tensor_intrin import TensorIntrin
 __getattr__ = report_absent("tvm.tir")
 
 
-ExprOp = PrimExpr
-"""The base class of operators on expressions, which all expressions have."""
+ExprOp = Expr = PrimExpr
+"""The base class of operators on expressions, which all expressions have, and the name of v0.27."""
 UIntImm = IntImm
 """Constants of unsigned integers, which had a class of their own until v0.6."""
+SBlock = Block
+SBlockRealize = BlockRealize
 SBlockRV = BlockRV
-"""Handles of blocks, as TVM calls them since v0.24."""
+"""Blocks and their handles, as TVM calls them since v0.24."""
 
 
 class Schedule(_Schedule):

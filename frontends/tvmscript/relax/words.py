@@ -292,7 +292,9 @@ def _call_dps_packed(
 ) -> Value:
     given = out_sinfo if out_ty is None else out_ty
     type = _result_type(context, given, dtype, span)
-    value = _dps_packed(context, func, context.fields(args, span), type, span)
+    is_tuple = isinstance(args, tuple | list)
+    items = [_packed_argument(context, each, span) for each in args] if is_tuple else context.fields(args, span)
+    value = _dps_packed(context, func, items, type, span)
     context.state_device(context.relax_value(value, span), given, span)
     return value
 

@@ -7,7 +7,7 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell.expressions.errors import TeError
-from stepwell.frontends.tvm import te, topi
+from stepwell.frontends.tvm import relay, te, topi
 
 RNG = np.random.default_rng(7)
 
@@ -64,3 +64,37 @@ def test_a_convolution_of_few_bits(layout: str) -> None:
     made = convolve(tensors[0], tensors[1], 2, 1, 2, 2)
     result = run(made, (tensors[0], data), (tensors[1], kernel))
     np.testing.assert_array_equal(result, expected.transpose(image))
+
+
+def test_a_graph_of_words_of_bits() -> None:
+    x, w = relay.var("x", shape=(3, 32), dtype="int16"), relay.var("w", shape=(4, 32), dtype="int16")
+    words = relay.nn.bitpack(w, bits=2, pack_axis=1, bit_axis=1, pack_type="uint8", name="words")
+    product = relay.nn.bitserial_dense(x, words, 4, 1, 2, pack_dtype="uint8")
+    data, weight = RNG.integers(0, 2, (3, 32)).astype("int16"), RNG.integers(0, 4, (4, 32)).astype("int16")
+    mod = tvm.IRModule.from_expr(relay.Function([x, w], product))
+    result = relay.create_executor(mod=mod).evaluate()(data, weight)
+    np.testing.assert_array_equal(result.numpy(), data @ signs(weight, 2).T)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda x, w: relay.nn.bitpack(x, bits=9), "9 bits of int8"),
+        (lambda x, w: relay.nn.bitserial_dense(x, w, 5), "expected 5 rows"),
+        (lambda x, w: relay.nn.bitserial_dense(x, relay.nn.bitpack(w, pack_type="uint8", bit_axis=1)), "equal words"),
+        (lambda x, w: relay.nn.bitserial_conv2d(x, w), "data of 2 dimensions"),
+        (lambda x, w: relay.nn.bitserial_conv2d(x, w, data_layout="NCHW", kernel_layout="HWIO"), "NCHW and HWIO"),
+    ],
+)
+def test_words_of_bits_of_other_sizes_are_errors(build: Any, message: str) -> None:
+    x, w = relay.var("x", shape=(3, 32), dtype="int8"), relay.var("w", shape=(4, 32), dtype="int8")
+    with pytest.raises(TeError, match=message):
+        tvm.IRModule.from_expr(relay.Function([x, w], build(x, w)))
+
+
+def test_operators_of_all_kinds_have_schedules() -> None:
+    made = te.compute((4,), lambda i: i, "made")
+    for name in ("schedule_bitserial_dense", "schedule_nms", "schedule_scan", "schedule_conv2d_cudnn"):
+        assert getattr(topi.generic, name)([made]).outputs == [made.op]
+    s = te.create_schedule(made.op)
+    assert topi.cuda.schedule_injective_from_existing(s, made) is s

@@ -158,6 +158,19 @@ def test_scales_that_other_operators_need_stay(build: Any) -> None:
     assert str(run_opt_pass(func, transform.ForwardFoldScaleAxis())) == str(run_opt_pass(func, transform.InferType()))
 
 
+def test_scales_are_folded_in_graphs_with_operators_of_several_results() -> None:
+    x, w = relay.var("x", shape=(1, 4, 3, 3)), relay.var("w", shape=(2, 4, 1, 1))
+    statistics = [relay.var(name, shape=(4,)) for name in ("gamma", "beta", "mean", "var")]
+    norm = relay.nn.batch_norm(x, *statistics)[0]
+    conv = relay.nn.conv2d(norm * relay.const(np.full((4, 1, 1), 2, "float32")), w, kernel_size=(1, 1), channels=2)
+    func = relay.Function([x, w, *statistics], conv)
+    shapes: list[tuple[int, ...]] = [(1, 4, 3, 3), (2, 4, 1, 1), *[(4,)] * 4]
+    arrays = [np.random.default_rng(3).random(shape, "float32") for shape in shapes]
+    (expected,) = interpret_graph(tvm.IRModule.from_expr(func), arrays)
+    new = tvm.transform.Sequential([transform.InferType(), transform.FoldScaleAxis()])(tvm.IRModule.from_expr(func))
+    np.testing.assert_allclose(interpret_graph(new, arrays)[0], expected, 1e-5)
+
+
 AFTER = {
     "relu": lambda y: relay.nn.relu(y),
     "pool": lambda y: relay.nn.max_pool2d(y, 2, 2),

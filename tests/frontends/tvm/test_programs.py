@@ -18,6 +18,7 @@ from stepwell.frontends.relay.parsing import RelayTextError
 from stepwell.frontends.tvm import relay
 from stepwell.frontends.tvm.relay.interpreter import ConstructorValue
 from stepwell.frontends.tvm.relay.prelude import Prelude
+from stepwell.frontends.tvm.relay.testing import add_nat_definitions, count, make_nat_expr
 
 PRELUDE = Prelude()
 PRELUDE.mod.import_from_std("nat.rly")
@@ -248,3 +249,20 @@ def test_modules_are_read_from_json_as_they_were_saved() -> None:
         assert read.script() == each.script()
     with pytest.raises(ArgumentError, match="load_json"):
         tvm.ir.load_json("{}")
+
+
+def test_a_prelude_has_the_data_types_constructors_and_natural_numbers_of_v0_6() -> None:
+    p = Prelude()
+    with pytest.raises(AttributeError, match="no function 'nat'"):
+        _ = p.nat
+    add_nat_definitions(p)
+    assert [each.name_hint for each in (p.l, p.tree, p.optional, p.nat)] == ["List", "Tree", "Option", "nat"]
+    assert [each.name_hint for each in (p.cons, p.nil, p.some, p.none, p.rose)] == [
+        "Cons",
+        "Nil",
+        "Some",
+        "None",
+        "Rose",
+    ]
+    number = relay.create_executor("debug", mod=p.mod).evaluate(p.double(p.add(p.s(p.z()), make_nat_expr(p, 2))))
+    assert count(p, number) == 6

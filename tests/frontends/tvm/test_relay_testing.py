@@ -126,9 +126,10 @@ def test_a_resnet_has_its_layers(layers: int, convolutions: int) -> None:
     assert [shape_of(value) for value in mod.function_ops["main"].return_values] == [(1, 1000)]
 
 
-def test_a_cell_of_an_lstm_gives_its_output_and_the_next_states() -> None:
-    mod, params = testing.create_workload(testing.lstm.lstm_cell(8, batch_size=3))
-    assert [name for name, _ in mod.function_ops["main"].params][:3] == ["inputs", "hidden", "cell"]
+def test_a_cell_of_an_lstm_takes_a_tuple_of_states_and_gives_its_output_and_the_next_states() -> None:
+    cell = testing.lstm.lstm_cell(8, batch_size=3)
+    assert [param.name_hint for param in cell.params][:3] == ["inputs", "states", "i2h_weight"]
+    mod, params = testing.create_workload(cell)
     assert params["i2h_weight"].shape == (32, 8)
     assert [shape_of(value) for value in mod.function_ops["main"].return_values] == [(3, 8)] * 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...absent import report_absent
 from ...transform import FunctionalPass, no_change
-from . import contrib, cuda, pattern_registry, patterns
+from . import contrib, cpu_generic, cuda, gpu_generic, pattern_registry, patterns
 from .pattern_registry import FusionPattern, get_pattern, get_patterns_with_prefix, register_patterns
 
 __getattr__ = report_absent("tvm.relax.backend")
@@ -21,6 +21,6 @@ def DispatchSortScan() -> FunctionalPass:
 
 
 __all__ = [
-    "DispatchSampling", "DispatchSortScan", "FusionPattern", "contrib", "cuda", "get_pattern",
-    "get_patterns_with_prefix", "pattern_registry", "patterns", "register_patterns",
+    "DispatchSampling", "DispatchSortScan", "FusionPattern", "contrib", "cpu_generic", "cuda", "get_pattern",
+    "get_patterns_with_prefix", "gpu_generic", "pattern_registry", "patterns", "register_patterns",
 ]  # fmt: skip

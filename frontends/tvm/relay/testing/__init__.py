@@ -23,7 +23,7 @@ from . import (
 from .gradients import check_grad
 from .gradients import random_array as _np_randn_from_type
 from .init import create_workload
-from .nat import count, make_nat_expr, make_nat_value
+from .nat import add_nat_definitions, count, make_nat_expr, make_nat_value
 from .passes import count_ops, rand, run_infer_type, run_opt_pass
 from .py_converter import run_as_python
 from .temp_op_attr import TempOpAttr
@@ -34,6 +34,7 @@ __all__ = [
     "Prelude",
     "TempOpAttr",
     "_np_randn_from_type",
+    "add_nat_definitions",
     "check_grad",
     "count",
     "count_ops",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....relay import Expr, Function, Tuple, TupleGetItem, Var, op, var
-from ....relay.types import TensorType
+from ....relay.types import TensorType, TupleType
 from ...ir.module import IRModule
 from ...nd import NDArray
 from .init import create_workload
@@ -28,11 +28,13 @@ def _weights(num_hidden: int, dtype: str) -> dict[str, Var]:
 
 
 def lstm_cell(num_hidden: int, batch_size: int = 1, dtype: str = "float32", name: str = "") -> Function:
-    """One step as a function from the input, the states, weights and biases to the output and the next states."""
+    """One step as a function from the input, a tuple of two states, weights and biases to the output and the next
+    states."""
     row = TensorType((batch_size, num_hidden), dtype)
     weights = _weights(num_hidden, dtype)
-    inputs, hidden, cell = (Var(each, row) for each in ("inputs", "hidden", "cell"))
-    return Function([inputs, hidden, cell, *weights.values()], _step(num_hidden, inputs, hidden, cell, weights, name))
+    inputs, states = Var("inputs", row), Var("states", TupleType([row, row]))
+    hidden, cell = TupleGetItem(states, 0), TupleGetItem(states, 1)
+    return Function([inputs, states, *weights.values()], _step(num_hidden, inputs, hidden, cell, weights, name))
 
 
 def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = "float32") -> Function:
@@ -43,12 +45,11 @@ def get_net(iterations: int, num_hidden: int, batch_size: int = 1, dtype: str = 
     shape = (batch_size, num_hidden)
     data = var("data", shape=(iterations, *shape), dtype=dtype)
     cell, weights = lstm_cell(num_hidden, batch_size, dtype), _weights(num_hidden, dtype)
-    state: tuple[Expr, Expr] = (op.zeros(shape, dtype), op.zeros(shape, dtype))
-    out: Expr = state[0]
+    state: Expr = Tuple([op.zeros(shape, dtype), op.zeros(shape, dtype)])
+    out: Expr = op.zeros(shape, dtype)
     for row in op.split(data, iterations, axis=0):
-        result: Expr = cell(op.squeeze(row, [0]), *state, *weights.values())
-        out, states = TupleGetItem(result, 0), TupleGetItem(result, 1)
-        state = (TupleGetItem(states, 0), TupleGetItem(states, 1))
+        result: Expr = cell(op.squeeze(row, [0]), state, *weights.values())
+        out, state = TupleGetItem(result, 0), TupleGetItem(result, 1)
     return Function([data, *weights.values()], out)
 
 

@@ -8,6 +8,11 @@ from ..interpreter import ConstructorValue
 from ..prelude import Prelude
 
 
+def add_nat_definitions(prelude: Prelude) -> None:
+    """Adds the data type and the functions of `nat.rly` to the module of a prelude, as in v0.6."""
+    prelude.mod.import_from_std("nat.rly")
+
+
 def count(prelude: Prelude, n: ConstructorValue) -> int:
     """The number of a value."""
     successor = prelude.mod.get_type("nat")[2]
@@ -35,4 +40,4 @@ def make_nat_expr(prelude: Prelude, n: int) -> Any:
     return expr
 
 
-__all__ = ["count", "make_nat_expr", "make_nat_value"]
+__all__ = ["add_nat_definitions", "count", "make_nat_expr", "make_nat_value"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..pattern_registry import FusionPattern, register_patterns
+from ......module import Module
+from ..pattern_registry import FusionPattern, get_patterns_with_prefix, register_patterns
 from ..patterns import make_matmul_pattern
 
 _ACTIVATIONS = {"": None, "_relu": "relax.nn.relu", "_gelu": "relax.nn.gelu"}
@@ -21,3 +22,14 @@ def _patterns() -> Iterator[FusionPattern]:
 
 
 register_patterns(list(_patterns()))
+
+
+def partition_for_cublas(mod: Module, bind_constants: bool = False) -> Module:
+    """A module in which the operators that cuBLAS computes are functions, as of `FuseOpsByPattern`."""
+    # lazy: the module imports this package
+    from ...partition import FuseOpsByPattern
+
+    return FuseOpsByPattern(get_patterns_with_prefix("cublas"), bind_constants, annotate_codegen=True)(mod)
+
+
+__all__ = ["partition_for_cublas"]

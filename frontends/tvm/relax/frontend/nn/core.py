@@ -188,11 +188,15 @@ def set_default_dtype(dtype: str) -> None:
 
 
 class Parameter(Tensor):
-    """A tensor that the caller of an exported function passes. data: its values, None if unknown."""
+    """A tensor that the caller of an exported function passes.
+
+    data: its values, None if unknown.  attrs: facts that programs attach to it, by name.
+    """
 
     def __init__(self, shape: Sequence[Any], dtype: str | None = None):
         super().__init__(Var("parameter", TensorStructInfo(shape, dtype or get_default_dtype())))
         self.data: Any = None
+        self.attrs: dict[str, Any] = {}
 
     def named(self, name: str) -> Var:
         """The variable of the parameter, under a name."""

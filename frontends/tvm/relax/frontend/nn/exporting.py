@@ -90,7 +90,8 @@ def _export_method(
     mode = options.get("param_mode", "plain")
     packed = Var("packed_params", TupleStructInfo([each.struct_info for each in variables]))
     own = {"plain": variables, "packed": [packed], "none": list[Var]()}[mode]
-    with builder.function(name, [*inputs.values(), *state, *own]):
+    attrs = {"num_input": len(inputs) + len(state)}
+    with builder.function(name, [*inputs.values(), *state, *own], attrs):
         with builder.dataflow():
             if mode == "packed":
                 for n, (key, parameter) in enumerate(parameters):
