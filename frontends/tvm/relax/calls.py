@@ -23,12 +23,8 @@ from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import VDevice, name_of_device
 from .expr import Call, Expr, ExternFunc, Op, PrimValue, ShapeExpr, StringImm, Tuple, const, emit_value
-<<<<<<< HEAD
-from .struct_info import StructInfo, as_struct_info, output_type, size_of
-=======
 from .newer_names import accept_newer_names
-from .struct_info import StructInfo, output_type, size_of
->>>>>>> wild5
+from .struct_info import StructInfo, as_struct_info, output_type, size_of
 from .writing import Writer
 
 PREFIX = "relax."
