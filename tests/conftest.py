@@ -5,11 +5,9 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -51,48 +49,6 @@ emulation.compile_kernels = _write_emulated_kernels
 
 # Programs are cyclic and long-lived: less frequent garbage collection saves a tenth of the time.
 gc.set_threshold(50_000, 20, 50)
-
-
-# In a fresh clone the collection compiles all tests and most of the source. The second worker collects in the opposite
-# order, so that each worker compiles half, and reads what the other one has compiled.
-
-
-def _is_reversed(config: pytest.Config) -> bool:
-    return os.environ.get("PYTEST_XDIST_WORKER") == "gw1" and len(config.args) == 1
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(
-    collector: pytest.Collector,
-) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """The files of a folder, in the opposite order for the second worker."""
-    report = yield
-    if isinstance(collector, pytest.Directory) and _is_reversed(collector.config):
-        report.result.reverse()
-    return report
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Restores the order of the files, which all workers must agree on."""
-    if _is_reversed(config):
-        files = [list(tests) for _, tests in groupby(items, key=lambda item: item.path)]
-        items[:] = chain.from_iterable(reversed(files))
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """A worker sends no start of a test, no successful setup and no successful teardown: half of the messages, which
-    take twice the time of an empty test. xdist has no setting for it."""
-    for worker in (each for each in session.config.pluginmanager.get_plugins() if hasattr(each, "sendevent")):
-        send = worker.sendevent
-
-        def send_relevant(name: str, send: Callable[..., None] = send, **event: Any) -> None:
-            report = event.get("data", {}) if name == "testreport" else {}
-            if name != "logstart" and (report.get("when") in (None, "call") or report["outcome"] != "passed"):
-                send(name, **event)
-
-        if session.config.option.durations is None:  # which are of all phases
-            worker.sendevent = send_relevant
 
 
 def pytest_collection_finish() -> None:
