@@ -270,11 +270,11 @@ test_workers_execute_iterations()
 def test_the_cache_keeps_the_code_of_the_pool(tmp_path: Path) -> None:
     program = """
 import stepwell
-from stepwell.backends.llvm import engine, linking, worker_pool
+from stepwell.backends.llvm import linking, shared_code, worker_pool
 stepwell.set_num_threads(2)
 made = []
-compile = engine.ObjectCode.of
-engine.ObjectCode.of = staticmethod(lambda *arguments: made.append(1) or compile(*arguments))
+generate = shared_code.generate_object
+shared_code.generate_object = lambda *arguments: made.append(1) or generate(*arguments)
 worker_pool.shared_address(linking.RUN_PARALLEL)
 print(len(made))
 """
