@@ -17,7 +17,7 @@ _PER_OPERATION, _PER_FUNCTION = 0.01, 0.5
 """The nanoseconds of an operation, and of an elementary function, on an element of a vector."""
 CALLS = ("math.", "tir.call")
 """The beginnings of the names of operations that compute functions."""
-_PER_BYTE = 0.04
+PER_BYTE = 0.04
 """The nanoseconds in which a thread loads or stores a byte."""
 
 
@@ -34,7 +34,7 @@ def block_nanoseconds(block: BlockOp) -> float:
     functions = sum(op.name.startswith(CALLS) for op in ops)
     buffers = dict.fromkeys(op.buffer for op in ops if isinstance(op, LoadOp | StoreOp))
     elements = sum(min(instances, _element_count(buffer)) * _element_size(buffer) for buffer in buffers)
-    return instances * (len(ops) * _PER_OPERATION + functions * _PER_FUNCTION) + elements * _PER_BYTE
+    return instances * (len(ops) * _PER_OPERATION + functions * _PER_FUNCTION) + elements * PER_BYTE
 
 
 def function_nanoseconds(func: FuncOp) -> float:

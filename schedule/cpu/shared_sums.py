@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...analysis.work import PER_BYTE, block_nanoseconds
 from ..rules.results import decline_unless
 from ..rules.strides import UNKNOWN
 from .contraction import fuse_unit_loops, require_sums, spatial_vector
@@ -12,7 +13,7 @@ from .threads import useful_threads
 MOST_PARTS = 8
 """The greatest number of parts for each thread."""
 LEAST_GAIN = 1.5
-"""The least number of threads that work at a time, on average."""
+"""The least ratio of the time of one thread and the time of all."""
 
 
 def shared_sums(nest: Nest) -> str:
@@ -23,7 +24,7 @@ def shared_sums(nest: Nest) -> str:
     parts.
     """
     strides, cpu = require_sums(nest), nest.cpu
-    extents, summed = strides.extents, strides.of_kind("reduce")
+    extents = strides.extents
     results = [n for n in strides.of_kind("spatial") if extents[n] != 1]
     decline_unless(not strides.shared and UNKNOWN not in extents, "it has loops with other blocks, or dynamic sizes")
     if results:
@@ -32,9 +33,10 @@ def shared_sums(nest: Nest) -> str:
         decline_unless(is_short, "threads can share its results")
     most = useful_threads(nest.kernel.block, cpu.cores)
     decline_unless(most >= 2, "it takes too little time")
-    axis = next((n for n in summed if extents[n] >= MOST_PARTS * most * nest.lanes), summed[-1])
-    count = _equal_parts(extents[axis], most)
-    decline_unless(count > 1, f"{strides.names[axis]} has no equal parts for {most} threads")
+    final = strides.size(results) * strides.element_bytes * PER_BYTE / block_nanoseconds(nest.kernel.block)
+    counts = ((n, _equal_parts(extents[n], most, final)) for n in strides.of_kind("reduce"))
+    axis, count = next((each for each in counts if each[1] > 1), (0, 1))
+    decline_unless(count > 1, f"no axis has equal parts for {most} threads")
     sch = nest.sch
     part, _ = sch.split(sch.get_loops(nest.rv)[axis], [count, None])
     partial = sch.rfactor(part, 0)
@@ -46,9 +48,13 @@ def shared_sums(nest: Nest) -> str:
     return f"{count} parts along {strides.names[axis]}"
 
 
-def _equal_parts(extent: int, threads: int) -> int:
-    """The number of equal parts that threads add in the least time: the least such number, with at least 8 summands in
-    a part; 1 if they would not keep the threads busy."""
+def _equal_parts(extent: int, threads: int, final: float) -> int:
+    """The number of equal parts that threads add in the least time, with at least 8 summands in a part; 1 if that is
+    not much less than the time of one thread. final: the share of that time that takes the final sum of a part."""
+
+    def time(count: int) -> float:
+        return -(-count // threads) / count + count * final
+
     counts = [n for n in range(1, min(MOST_PARTS * threads, extent // 8) + 1) if extent % n == 0]
-    best = max(counts, default=1, key=lambda n: n / -(-n // threads))
-    return best if best / -(-best // threads) >= LEAST_GAIN else 1
+    best = min(counts, default=1, key=time)
+    return best if time(best) * LEAST_GAIN <= 1 else 1

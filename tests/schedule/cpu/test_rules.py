@@ -390,6 +390,7 @@ def test_scheduled_functions_stay_as_they_are() -> None:
         ("all elements", {"m": 512, "n": 300}, "avx2,cores=4", 4),
         ("all elements", {"m": 1, "n": 100000}, "avx2,cores=3", 20),
         ("short rows", {"m": 512, "n": 300}, "avx512,cores=2", 2),
+        ("short rows", {"m": 128, "n": 1024}, "avx512,cores=64", 32),  # more parts would take longer to add
         ("long rows", {"m": 0, "n": 64, "k": 2553}, "avx2,cores=2", 13),
         ("short rows", {"m": 512, "n": 3000}, "avx512,cores=2", 0),  # each thread has columns of its own
         ("all elements", {"m": 512, "n": 300}, "avx2,cores=1", 0),
