@@ -70,7 +70,7 @@ def link_code(
             code.failures,
             packed,
             (native, keep_alive),
-            call_code(),
+            call_code,
         )
         for signature in code.functions
     }

@@ -30,10 +30,10 @@ class CheckedCall:
         failures: Mapping[int, Failure],
         packed: PackedCalls,
         keep_alive: object,
-        code: CallCode | None = None,
+        code: Callable[[], CallCode] | None = None,
     ) -> None:
         """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns it;
-        `code`: of functions with bound arguments, None to call them through Python.
+        `code`: returns that of functions with bound arguments, None to call them through Python.
         """
         self.signature = signature
         self.failures = failures
@@ -63,7 +63,7 @@ class CheckedCall:
         if self._code is None or not is_supported():
             return partial(self._enter_bound, slots, arguments, arrays)
         fail = partial(self._fail_bound, arguments, arrays)
-        return create_bound(self.signature.name, self._code, self._address, slots, self.signature.short, fail)
+        return create_bound(self.signature.name, self._code(), self._address, slots, self.signature.short, fail)
 
     def _enter_bound(self, slots: ctypes.Array[ctypes.c_int64], arguments: Sequence[Any], _alive: object) -> None:
         if status := self.enter(slots):

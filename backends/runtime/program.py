@@ -48,16 +48,17 @@ class CompiledFunction:
         failures: Mapping[int, Failure],
         packed: PackedCalls,
         keep_alive: object,
-        code: CallCode | None = None,
+        code: Callable[[], CallCode] | None = None,
     ) -> None:
         """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns it;
-        `code`: of builtin functions, None to check all arguments in Python.
+        `code`: returns that of builtin functions, None to check all arguments in Python.
         """
         self._native = CheckedCall(signature, address, failures, packed, keep_alive, code)
         self._set_call(self._native)
         if code is not None and signature.direct and is_supported():
-            call = partial(_call_converted, self._native, code.stand_ins)
-            self._set_call(create_builtin(signature, code, address, call, self._native.fail, keep_alive))
+            shared = code()
+            call = partial(_call_converted, self._native, shared.stand_ins)
+            self._set_call(create_builtin(signature, shared, address, call, self._native.fail, keep_alive))
 
     def _set_call(self, call: Callable[..., Any]) -> None:
         if type(self).__call__ is CompiledFunction.__call__:  # else a subclass defines calls

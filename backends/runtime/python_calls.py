@@ -3,7 +3,7 @@
 The code is the same for all functions. A function describes its parameters by words, integers of 64 bits:
 
 - the header: the address of the entry point; the number of parameters, of slots; whether the call is short; the kind of
-  the result; a bit for each written parameter; the number of pairs of buffers that share no memory; an unused word;
+  the result; a bit for each written parameter; the number of pairs of buffers that share no memory;
 - a record of each parameter. A number: its kind, the size of the record, the minimum and the maximum. A buffer: its
   kind, the size of the record, the data type, flags (32 bits that mask the flags of an array, 32 bits that are expected
   then), the rank, the offset in bytes, the alignment, the binary logarithm of the size of an element, the extents (-1
@@ -43,7 +43,7 @@ RESULTS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64", "handle",
 )  # fmt: skip
 """The results that native code converts. The kind of a result is its position and 1; 0 for no result."""
-HEADER_WORDS, BUFFER_WORDS = 8, 8
+HEADER_WORDS, BUFFER_WORDS = 7, 8
 """The numbers of words of the header, and of the record of a buffer before its extents."""
 DYNAMIC_STRIDE = -(2**63)
 _NUMBERS = RESULTS[:-1]
@@ -66,7 +66,7 @@ def function_words(signature: FunctionSignature, entry: int) -> bytes:
     words = [
         entry, len(signature.parameters), signature.slot_count, signature.short,
         0 if signature.result is None else RESULTS.index(signature.result) + 1,
-        _signed(written & (2**64 - 1), 64), len(pairs), 0,
+        _signed(written & (2**64 - 1)), len(pairs),
     ]  # fmt: skip
     for parameter in signature.parameters:
         words += _record(parameter)
@@ -87,11 +87,12 @@ def _record(parameter: RuntimeParameter) -> Sequence[int]:
 
 
 def _buffer_record(parameter: BufferParameter) -> Sequence[int]:
-    dtype, size = _numpy_dtypes(parameter.dtype)
+    dtype = numpy_dtype(parameter.dtype)
+    size = dtype.itemsize
     flags = ALIGNED | (CONTIGUOUS if parameter.strides is None else 0) | (WRITEABLE if parameter.written else 0)
     extents = [-1 if extent is None else extent for extent in parameter.shape]
     strides = [DYNAMIC_STRIDE if each is None else each * size for each in parameter.strides or ()]
-    description = [id(dtype), _signed(flags << 32 | flags | WARNS, 64), len(extents)]
+    description = [id(dtype), _signed(flags << 32 | flags | WARNS), len(extents)]
     log_size = size.bit_length() - 1
     if parameter.strides is None and parameter.offset == 0 and parameter.alignment == 1 and -1 not in extents:
         memory = [prod(extents) * size, 1, log_size]
@@ -100,15 +101,9 @@ def _buffer_record(parameter: BufferParameter) -> Sequence[int]:
     return [BUFFER, BUFFER_WORDS + len(extents) + len(strides), *description, *memory, *extents, *strides]
 
 
-@cache
-def _numpy_dtypes(name: str) -> tuple[np.dtype[Any], int]:
-    """The data type of arrays, which lives as long as the process, and the size of an element."""
-    dtype = numpy_dtype(name)
-    return dtype, dtype.itemsize
-
-
-def _signed(bits: int, width: int) -> int:
-    return bits - 2**width if bits >= 2 ** (width - 1) else bits
+def _signed(bits: int) -> int:
+    """The word with 64 bits."""
+    return bits - 2**64 if bits >= 2**63 else bits
 
 
 @cache

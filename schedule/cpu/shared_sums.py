@@ -31,9 +31,10 @@ def shared_sums(nest: Nest) -> str:
         row = extents[results[-1]] * strides.element_bytes
         is_short = results == [spatial_vector(nest, strides)] and row < cpu.cores * LEAST_PART
         decline_unless(is_short, "threads can share its results")
-    most = useful_threads(nest.kernel.block, cpu.cores)
+    nanoseconds = block_nanoseconds(nest.kernel.block)
+    most = useful_threads(nanoseconds, cpu.cores)
     decline_unless(most >= 2, "it takes too little time")
-    final = strides.size(results) * strides.element_bytes * PER_BYTE / block_nanoseconds(nest.kernel.block)
+    final = strides.size(results) * strides.element_bytes * PER_BYTE / nanoseconds
     counts = ((n, _equal_parts(extents[n], most, final)) for n in strides.of_kind("reduce"))
     axis, count = next((each for each in counts if each[1] > 1), (0, 1))
     decline_unless(count > 1, f"no axis has equal parts for {most} threads")

@@ -21,10 +21,9 @@ _MANY = 16
 """The number of iterations that balance threads: a loop of as many is shared rather than a loop inside."""
 
 
-def useful_threads(block: BlockOp, cores: int) -> int:
-    """The number of threads, at most one for each core, that share the instances of a block in parts of at least
-    `LEAST_TIME`."""
-    return min(cores, int(block_nanoseconds(block) / max(LEAST_TIME, 1)))
+def useful_threads(nanoseconds: float, cores: int) -> int:
+    """The number of threads, at most one for each core, that share work in parts of at least `LEAST_TIME`."""
+    return min(cores, int(nanoseconds / max(LEAST_TIME, 1)))
 
 
 def loop_nests(func: FuncOp) -> list[ForOp]:

@@ -87,4 +87,5 @@ def _known_rows(op: OperatorOp) -> int | None:
     if op.operator.name in _CONVOLUTIONS:
         return None
     rows = shape_of(op.outputs[0])[1 if op.operator.name == "nn.batch_matmul" else 0 : -1]
-    return prod(known) if len(known := [n for n in rows if isinstance(n, int)]) == len(rows) else None
+    known = [n for n in rows if isinstance(n, int)]
+    return prod(known) if len(known) == len(rows) else None
