@@ -25,6 +25,7 @@ from stepwell.module import Module
 from stepwell.tools.testing.comparison import assert_same, near, same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results, results
+from stepwell.tools.testing.parallel_programs import parallel_programs
 from stepwell.tools.testing.programs import copy_arguments, random_array
 from stepwell.tools.testing.strategies import faulty_programs, programs
 from stepwell.transforms.pipelines import division, lower
@@ -46,6 +47,15 @@ def test_native_code_in_several_threads_computes_exactly_what_the_oracle_compute
     module, arguments = program
     with threads(count):
         assert_same(results(build(module)["main"], arguments), oracle_results(module, arguments))
+
+
+@given(program=parallel_programs())
+def test_parallel_iterations_have_private_memory(program: tuple[Module, dict[str, Any]]) -> None:
+    module, arguments = program
+    main, expected = build(module)["main"], oracle_results(module, arguments)
+    with threads(2):
+        for _ in range(50):
+            assert_same(results(main, arguments), expected)
 
 
 @given(program=programs(Features()))

@@ -24,9 +24,10 @@ def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer, *, into_lanes: boo
     """Moves an allocation to the innermost region around its uses, and erases it if it has no uses.
 
     It moves into a loop only if each iteration reads only elements that the iteration has written, or accesses only
-    elements of its own, and not into a loop over threads that share it. analyzer: an analyzer of the program, which
-    stays valid.  into_lanes: whether it moves into vectorized and unrolled loops, whose iterations then have memory of
-    their own.
+    elements of its own, and not into a loop over threads that share it. A buffer that only a parallel loop uses is
+    private to each iteration by definition: it moves into the loop, unless each iteration accesses only elements of its
+    own there. analyzer: an analyzer of the program, which stays valid.  into_lanes: whether it moves into vectorized
+    and unrolled loops, whose iterations then have memory of their own.
     """
     users = [use.operation for use in alloc.buffer.uses]
     if not users:
@@ -43,13 +44,21 @@ def sink_allocation(alloc: AllocBufferOp, analyzer: Analyzer, *, into_lanes: boo
     holders = list(takewhile(lambda held: not is_closed(held[0]), _holders(alloc, users)))
     loops = [n for n, (op, _) in enumerate(holders) if isinstance(op, _LOOPS)]
     # Memory fresh in each iteration of a loop is fresh in enclosing loops as well: the innermost loop is queried first.
-    fresh = next((n for n in reversed(loops) if is_fresh_in_each_iteration(holders[n][0], alloc.buffer, analyzer)), -1)
+    fresh = next((n for n in reversed(loops) if _is_private(holders[n][0], alloc, analyzer)), -1)
     end = next((n for n in loops if n > fresh and not _has_own_elements(holders[n][0], alloc, analyzer)), len(holders))
     if end:
         block = holders[end - 1][1]
         user = next(op for op in block.ops if any(op.is_ancestor(u) for u in users))
         alloc.detach()
         Rewriter.insert_op(alloc, insertion_point_before(user))
+
+
+def _is_private(loop: Operation, alloc: AllocBufferOp, analyzer: Analyzer) -> bool:
+    """Whether no contents of a buffer pass from one iteration of a loop to another."""
+    if is_fresh_in_each_iteration(loop, alloc.buffer, analyzer):
+        return True
+    is_parallel = isinstance(loop, ForOp) and loop.kind.data == "parallel"
+    return is_parallel and not _has_own_elements(loop, alloc, analyzer)
 
 
 def _has_own_elements(loop: Operation, alloc: AllocBufferOp, analyzer: Analyzer) -> bool:

@@ -33,9 +33,10 @@ class TirPlanAllocationsPass(ModulePass):
     """Moves each allocation to the innermost region around its uses, and assigns it to the stack or the heap.
 
     An allocation moves into a loop only if every iteration reads only elements that it has written before, or accesses
-    only elements of its own: then it is private to the iteration. Allocations without uses are erased. Allocations of
-    static size are on the stack, smallest first, up to `max-stack-bytes` in a function; none in functions that can call
-    themselves.
+    only elements of its own: then it is private to the iteration. A buffer that only a parallel loop uses is private to
+    each iteration by definition: it moves into the loop, unless each iteration accesses elements of its own.
+    Allocations without uses are erased. Allocations of static size are on the stack, smallest first, up to
+    `max-stack-bytes` in a function; none in functions that can call themselves.
 
     max-stack-bytes: the size of the stack allocations of a function, in bytes.  launches: whether the program is for a
     GPU. Memory of blocks and threads then stays in place, for `tir-compact-buffers`.

@@ -33,6 +33,23 @@ tir.func @private("A" %A: memref<8xf32>, "x" %x: f32, "p" %p: i1) {
 // CHECK-NEXT:        }
 // CHECK-NEXT:      }
 
+// Into a parallel loop in which alone it is used, even where it is not known that an iteration writes all it reads.
+tir.func @indirect("A" %A: memref<8xi32>, "B" %B: memref<8xi32>) {
+  %s = tir.alloc_buffer "S" : memref<4xi32>
+  tir.for parallel "i" %i : i32 in [0 +: 8] {
+    %0 = tir.load %A[%i] : memref<8xi32>
+    tir.store %i, %s[%0] : memref<4xi32>
+    %1 = tir.load %A[%i] : memref<8xi32>
+    %2 = tir.load %s[%1] : memref<4xi32>
+    tir.store %2, %B[%i] : memref<8xi32>
+  }
+}
+// CHECK:         tir.func @indirect("A" %A: memref<8xi32>, "B" %B: memref<8xi32>) {
+// CHECK-NEXT:        tir.for parallel "i" %i : i32 in [0 +: 8] {
+// CHECK-NEXT:          %s = tir.alloc_buffer "S" on stack : memref<4xi32>
+// CHECK-NEXT:          %0 = tir.load %A[%i] : memref<8xi32>
+// CHECK-NEXT:          tir.store %i, %s[%0] : memref<4xi32>
+
 // Not into a loop whose iterations read what an earlier one, or only some path, has written.
 tir.func @shared("A" %A: memref<8xf32>, "x" %x: f32, "n" %n: i32) {
   %c0 = arith.constant 0 : i32
