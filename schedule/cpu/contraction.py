@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from ...analysis.work import static_extent
@@ -26,6 +27,8 @@ FAST = 2 * CACHE_LINE
 cache."""
 LEAST_TILES_IF_FAST = 8
 """The least number of tiles that use a copy of columns for such a core, whatever the size of the factor."""
+BLOCKS = 2
+"""The blocks of columns of a tile of single vectors for such a core."""
 PAGE = 4096
 """The bytes between rows that displace each other from the L1 cache: two tiles suffice for such a core then."""
 REUSED = 4
@@ -50,14 +53,47 @@ def contraction(nest: Nest) -> str:
     lanes = nest.lanes_along(strides.extents[vector])
     vectors = parts(-(-strides.extents[vector] // lanes), greatest_width(nest.cpu))
     loads = [n for n, stride in enumerate(strides.read) if stride[vector]]
-    spatial = [n for n in strides.of_kind("spatial") if n != vector]
-    highest = greatest_height(nest.cpu, vectors)
-    rows, height = choose_rows(nest, spatial, loads, highest, max(highest // 2, IN_FLIGHT // vectors) + 1)
-    decline_unless(rows is not None, "no results share the vectors that it loads")
-    assert rows is not None
-    tile = Tile(vector, lanes, rows, height, vectors, _panel(nest, loads, Tile(vector, lanes, rows, height, vectors)))
+    tile = Tile(vector, lanes, vectors=vectors)
+    tile = _tile_of_blocks(nest, tile, loads) or _tile_of_rows(nest, tile, loads)
+    tile = replace(tile, panel=_panel(nest, loads, tile))
     apply_tile(nest, tile)
     return tile.text(strides.names)
+
+
+def _tile_of_rows(nest: Nest, tile: Tile, loads: Sequence[int]) -> Tile:
+    """A tile with rows. loads: the indices of the loads of vectors. Raises DeclineError where no results share
+    vectors."""
+    highest = greatest_height(nest.cpu, tile.vectors)
+    rows, height = choose_rows(
+        nest, _others(nest, tile), loads, highest, max(highest // 2, IN_FLIGHT // tile.vectors) + 1
+    )
+    decline_unless(rows is not None, "no results share the vectors that it loads")
+    return replace(tile, rows=rows, height=height)
+
+
+def _tile_of_blocks(nest: Nest, tile: Tile, loads: Sequence[int]) -> Tile | None:
+    """A tile with vectors of two blocks of columns, as of output channels, which share the elements of a row, so that a
+    core loads fewer elements than it adds products; None for other tiles than of single vectors, for cores that load as
+    fast as they add, and for rows that displace each other from a cache. loads: the indices of the loads of vectors.
+    """
+    strides, cpu = nest.strides, nest.cpu
+    if tile.vectors > 1 or len(loads) != 1 or cpu.updates_per_cycle * cpu.vector_bytes < FAST:
+        return None
+    (load,) = loads
+    highest = greatest_height(cpu, BLOCKS, cpu.vector_registers)
+    rows, height = choose_rows(nest, _others(nest, tile), loads, highest, highest // 2 + 1)
+    single = [read for n, read in enumerate(strides.read) if n != load]
+    if rows is None or any(read[rows] * strides.element_bytes % PAGE == 0 for read in single):
+        return None
+    for n in _others(nest, tile):
+        if strides.read[load][n] and not any(read[n] for read in single) and strides.extents[n] % BLOCKS == 0:
+            return replace(tile, rows=rows, height=height, columns=n, width=BLOCKS)
+    return None
+
+
+def _others(nest: Nest, tile: Tile) -> list[int]:
+    """The spatial axes besides the vectorized axis."""
+    return [n for n in nest.strides.of_kind("spatial") if n != tile.vector]
 
 
 def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:

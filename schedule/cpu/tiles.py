@@ -53,7 +53,7 @@ class Tile:
     elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.  panel: the factor whose
     columns for a tile are copied, so that they are contiguous; None for no copy.  taps: the index of a reduction axis
     that is unrolled in the tile, for each vector before the rows; None for none.  columns, width: another axis that is
-    split into tiles, as rows and height, of sums by lanes.
+    split into tiles, as rows and height: along which the elements of a row are invariant, or of sums by lanes.
     """
 
     vector: int
@@ -153,17 +153,19 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
     """Splits the loops of a reduction into tiles, whose sums stay in registers during the loops over summands."""
     sch, strides = nest.sch, nest.strides
     outer = dict[int, LoopRV]()
-    summed, taps, rows, vectors = (list[LoopRV]() for _ in range(4))
+    summed, taps, rows, columns, vectors = (list[LoopRV]() for _ in range(5))
     for n, (loop, kind) in enumerate(zip(sch.get_loops(nest.rv), strides.kinds, strict=True)):
         if n == tile.vector:
             outer[n], *vectors = sch.split(loop, [None, *([tile.vectors] if tile.vectors > 1 else []), tile.lanes])
         elif n == tile.rows:
             outer[n], *rows = sch.split(loop, [None, tile.height])
+        elif n == tile.columns:
+            outer[n], *columns = sch.split(loop, [None, tile.width])
         elif kind == "spatial":
             outer[n] = loop
         else:
             (taps if n == tile.taps else summed).append(loop)
-    inner = [*vectors[:-1], *taps, *rows, vectors[-1]] if taps else [*rows, *vectors]
+    inner = [*vectors[:-1], *taps, *rows, vectors[-1]] if taps else [*rows, *columns, *vectors]
     first = [] if tile.panel is None else [*tile.panel.axes, tile.vector]
     order = [*first, *(n for n in outer if n not in first)]
     sch.reorder(*(outer[n] for n in order if n >= strides.shared), *summed, *inner)

@@ -128,6 +128,17 @@ for c, y, x in T.grid(k, m, n):
         E[vc, vy, vx] = T.max(C[vc, vy, vx], T.Cast("{dtype}", 1))
 """,
     ),
+    "blocks of channels": (
+        ("A: k, m + 2, 16", "B: n, k, 3, 16, 16", "C: n, m, 16"),
+        """
+for o, x, l, r, p, q in T.grid(n, m, 16, k, 3, 16):
+    with T.block("C"):
+        vo, vx, vl, vr, vp, vq = T.axis.remap("SSSRRR", [o, x, l, r, p, q])
+        with T.init():
+            C[vo, vx, vl] = T.Cast("{dtype}", 0)
+        C[vo, vx, vl] = C[vo, vx, vl] + A[vr, vx + vp, vq] * B[vo, vr, vp, vq, vl]
+""",
+    ),
     "windows": (
         ("A: k, m + 2, n + 4", "B: k, 3, 5", "C: k, m, n"),
         """

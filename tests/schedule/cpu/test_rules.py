@@ -49,6 +49,7 @@ def rules_of(name: str) -> dict[str, str]:
         ("product of computed elements", {"C": "contraction", "D": "elementwise"}),
         ("product and elements", {"C": "epilogue"}),
         ("channels", {"E": "rows", "P": "steps", "C": "epilogue"}),
+        ("blocks of channels", {"C": "contraction"}),
         ("windows", {"C": "windows"}),
         ("columns", {"C": "columns"}),
         ("long rows", {"C": "columns"}),
@@ -154,6 +155,20 @@ def test_contiguous_columns_are_not_copied() -> None:
     }
     assert "copies" not in applied[48]
     assert applied[96].endswith("copies of columns")
+
+
+@pytest.mark.parametrize(
+    ("updates", "sizes", "tile"),
+    [
+        (2, {"n": 4, "m": 28}, "14 rows along vx, 2 columns along vo"),
+        (2, {"n": 4, "m": 7}, "7 rows along vx, 2 columns along vo"),
+        (2, {"n": 3, "m": 28}, "7 rows along vx"),  # an odd number of blocks
+        (1, {"n": 4, "m": 28}, "7 rows along vx"),
+    ],
+)
+def test_blocks_of_channels_share_elements_if_sums_are_fast(updates: int, sizes: dict[str, int], tile: str) -> None:
+    (applied, *_) = schedule_cpu(program("blocks of channels", **sizes), f"avx512,updates_per_cycle={updates}").applied
+    assert applied.text == f"sums in registers, vectors of 16 lanes along vl, {tile}"
 
 
 def test_long_rows_are_read_as_they_are_in_memory() -> None:
