@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TypeVar
 
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -20,6 +22,14 @@ def find_ops(root: Operation | Block | Region, *kinds: type[OpT]) -> Iterator[Op
     for op in root.walk():
         if are_sought[type(op)]:
             yield op  # pyright: ignore[reportReturnType]
+
+
+def loops_around(op: Operation) -> Iterator[scf.ForOp]:
+    """The loops over indices around an op, innermost first, up to another op with regions."""
+    loop = op.parent_op()
+    while isinstance(loop, scf.ForOp) and isinstance(loop.body.block.args[0].type, IndexType):
+        yield loop
+        loop = loop.parent_op()
 
 
 class _Answers(dict[type[Operation], bool]):

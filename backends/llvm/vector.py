@@ -15,7 +15,8 @@ from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import element_type_of
-from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL
+from ...core.walking import loops_around
+from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL, PREFETCH_PANEL
 from .arith import fast_math, refuse_small_float
 from .function import LlvmFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import access_suffix, address_of_element, from_memory, load_value, store_value, to_memory
@@ -55,14 +56,26 @@ def _load(f: LlvmFunctionEmitter, op: vector.LoadOp) -> None:
 
 
 def _prefetch(f: LlvmFunctionEmitter, op: vector.LoadOp, pointer: str) -> None:
-    """Requests the cache line for a later load, at the distance that a load states."""
+    """Requests the cache lines for later loads, at the distances that a load states."""
+    panel = op.attributes.get(PREFETCH_PANEL)
+    if isinstance(panel, DenseArrayBase):
+        distance, *coefficients = panel.get_values()
+        line = f.emit_value(f"getelementptr i8, ptr {pointer}, i64 {distance}")
+        for loop, coefficient in zip(loops_around(op), coefficients, strict=False):
+            bytes = f.emit_value(f"mul i64 {f.operand(loop.body.block.args[0])}, {coefficient}")
+            line = f.emit_value(f"getelementptr i8, ptr {line}, i64 {bytes}")
+        _request(f, line, 2)
     distance = op.attributes.get(PREFETCH)
     if isinstance(distance, IntegerAttr):
         line = f.emit_value(f"getelementptr i8, ptr {pointer}, i64 {distance.value.data}")
         level = op.attributes.get(PREFETCH_LEVEL)
-        locality = 4 - (level.value.data if isinstance(level, IntegerAttr) else 1)
-        arguments = [("ptr", line), ("i32", "0"), ("i32", str(locality)), ("i32", "1")]  # for a load, of data
-        f.emit(f.intrinsic("prefetch", "void", arguments, overloads=["ptr"]))
+        _request(f, line, level.value.data if isinstance(level, IntegerAttr) else 1)
+
+
+def _request(f: LlvmFunctionEmitter, line: str, level: int) -> None:
+    """Requests a cache line into the cache of a level."""
+    arguments = [("ptr", line), ("i32", "0"), ("i32", str(4 - level)), ("i32", "1")]  # for a load, of data
+    f.emit(f.intrinsic("prefetch", "void", arguments, overloads=["ptr"]))
 
 
 def _store(f: LlvmFunctionEmitter, op: vector.StoreOp) -> None:

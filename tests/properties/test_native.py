@@ -103,7 +103,7 @@ def test_native_code_with_early_requests_computes_exactly_what_the_oracle_comput
 ) -> None:
     module, arguments = program
     vectors = lower(apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops"))
-    requests = apply_passes(vectors, 'prefetch-loads{cpu="sse,l1_bytes=1" tile-bytes=1}')
+    requests = apply_passes(vectors, 'prefetch-loads{cpu="sse,l1_bytes=1,l2_bytes=1" tile-bytes=1}')
     assert_same(results(build(requests)["main"], arguments), oracle_results(module, arguments))
 
 

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from itertools import takewhile
+from math import ceil, prod
 from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref, scf, vector
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, NoneAttr, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    NoneAttr,
+    UnrealizedConversionCastOp,
+    i64,
+)
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
+from ...analysis.index.terms import leaves
 from ...analysis.sums import TILE_BYTES, updated_bytes
 from ...core.cpu import CpuModel
 from ...core.remarks import PassRemarks
-from ...core.walking import find_ops
-from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL
+from ...core.walking import find_ops, loops_around
+from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL, PREFETCH_PANEL
 from .vector_accesses import byte_offset, described, known_bytes
 
 _remarks = PassRemarks("prefetch-loads")
@@ -29,6 +39,8 @@ _UPDATES_PER_CYCLE = 2
 """The greatest number of vectors of sums that a processor updates in a cycle."""
 _SECOND = 2
 """The level of the cache that rows of a matrix are requested into."""
+_PART = 4
+"""The part of the second cache from which on a parameter is likely to have left it since the last run."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +60,11 @@ class PrefetchLoadsPass(ModulePass):
     Rows of a matrix, whose successive iterations load cache lines far from each other, would displace each other from
     the fastest cache. They are requested into the second one (`stepwell.prefetch_level`), if the parameter is known to
     exceed it: the product of 16 rows by a matrix of 1024x1024 takes 10 to 20 % less time on Emerald Rapids.
+
+    A panel of weights that is used in several passes, for a tile of rows in each, arrives during the first pass, which
+    waits for the memory then, while the other passes leave the memory idle. So each pass requests an equal part of the
+    next panel into the second cache (`stepwell.prefetch_panel`), if the parameter is known to exceed a fourth of that
+    cache. ResNet-18 takes 7 to 10 % less time on Emerald Rapids.
 
     cpu: the processor, as `CpuModel.from_text` accepts it.  tile-bytes: the least size in bytes of the sums that an
     iteration updates.
@@ -98,16 +115,111 @@ def _request_operands(cpu: CpuModel, loop: scf.ForOp) -> None:
                 loop, lambda buffer=buffer: f"{described(buffer)} is not loaded in the order of its addresses"
             )
             continue
+        is_large = not is_far and (known_bytes(buffer) or 0) > cpu.l2_bytes // _PART
+        panels = ", and the next panel in each pass" if is_large and _request_panels(lines, analyzer) else ""
         for load, advance in advances.items():
             load.attributes[PREFETCH] = IntegerAttr(advance * iterations, 64)
             if is_far:
                 load.attributes[PREFETCH_LEVEL] = IntegerAttr(_SECOND, 64)
         _remarks.applied(
             loop,
-            lambda buffer=buffer, count=len(lines): (
+            lambda buffer=buffer, count=len(lines), panels=panels: (
                 f"{described(buffer)} is requested {iterations} iterations before its loads, {count} lines in each"
+                + panels
             ),
         )
+
+
+def _request_panels(lines: Mapping[vector.LoadOp, Lin], analyzer: Analyzer) -> bool:
+    """Marks the loads that request the next panel of a buffer. lines: the loads of different lines, with their offsets.
+    Returns whether there are such loads."""
+    streams = list[Lin]()
+    for load, offset in lines.items():
+        panel = _Panel.of([_Loop.of(loop, offset, analyzer) for loop in _loops_of_sum(load, offset)])
+        if panel is None:
+            continue
+        # The lines of an iteration are one stream: its first loads request all lines.
+        earlier = [each for each in streams if each.terms == offset.terms and offset.const - each.const < panel.advance]
+        streams.append(offset)
+        if len(earlier) * _LINE < -(-panel.advance // panel.passes):
+            load.attributes[PREFETCH_PANEL] = DenseArrayBase.from_list(i64, panel.distances())
+    return bool(streams)
+
+
+def _loops_of_sum(load: vector.LoadOp, offset: Lin) -> Iterator[scf.ForOp]:
+    """The loops around a load, innermost first, up to a loop whose variable is in a quotient of its offset."""
+
+    def is_term(loop: scf.ForOp) -> bool:
+        variable = loop.body.block.args[0]
+        return not any(variable in leaves(atom) for atom in offset.terms if atom is not variable)
+
+    return takewhile(is_term, loops_around(load))
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """A loop around a load. stride: the bytes that an increment of its variable adds to the offset.  low, step, trips:
+    the first value of the variable, its increment, and the number of iterations; 0 iterations if one is unknown."""
+
+    stride: int
+    low: int
+    step: int
+    trips: int
+
+    @staticmethod
+    def of(loop: scf.ForOp, offset: Lin, analyzer: Analyzer) -> _Loop:
+        stride = offset.terms.get(loop.body.block.args[0], 0)
+        low, high, step = (analyzer.number(bound) for bound in (loop.lb, loop.ub, loop.step))
+        if low is None or high is None or step is None:
+            return _Loop(stride, 0, step or 0, 0)
+        return _Loop(stride, low, step, len(range(low, high, step)))
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """A contiguous part of a buffer that is read in several passes. inside: the loops over the panel, the innermost
+    first.  around: those over the passes, around them.  next: the bytes from a panel to the next one."""
+
+    inside: Sequence[_Loop]
+    around: Sequence[_Loop]
+    next: int
+
+    @staticmethod
+    def of(loops: Sequence[_Loop]) -> _Panel | None:
+        """The panel of a load, given the loops around it from the innermost on; None if it is unknown, or read once."""
+        inside = list(takewhile(lambda loop: loop.stride, loops))
+        around = list(takewhile(lambda loop: not loop.stride, loops[len(inside) :]))
+        rest = loops[len(inside) + len(around) :]
+        panel = _Panel(inside, around, rest[0].stride * rest[0].step if rest else 0)
+        return panel if panel.next and panel.passes > 1 and panel.is_contiguous() else None
+
+    @property
+    def advance(self) -> int:
+        """The bytes that an iteration of the innermost loop adds to the offset."""
+        return self.inside[0].stride * self.inside[0].step
+
+    @property
+    def passes(self) -> int:
+        return prod(loop.trips for loop in self.around)
+
+    def is_contiguous(self) -> bool:
+        """Whether each loop over the panel continues after the loop inside of it. False for unknown loops."""
+        size = self.advance
+        for loop in self.inside:
+            if loop.stride * loop.step != size:
+                return False
+            size *= loop.trips
+        return size > 0
+
+    def distances(self) -> list[int]:
+        """The value of `stepwell.prefetch_panel`: each pass requests an equal part of the next panel."""
+        changes = [-(-loop.stride // self.passes) - loop.stride for loop in self.inside]
+        part = self.advance * prod(loop.trips for loop in self.inside) // self.passes
+        for loop in self.around:
+            changes.append(part // loop.step)
+            part *= loop.trips
+        first = sum(change * loop.low for change, loop in zip(changes, [*self.inside, *self.around], strict=True))
+        return [self.next - first, *changes]
 
 
 def _first_of_lines(offsets: Mapping[vector.LoadOp, Lin]) -> dict[vector.LoadOp, Lin]:

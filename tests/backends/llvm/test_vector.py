@@ -210,3 +210,23 @@ def test_a_load_requests_the_cache_line_at_its_distance(compile_text, level: str
     a, out = np.arange(64, dtype=np.int32), np.zeros(4, np.int32)
     lib(a, out)
     np.testing.assert_array_equal(out, a[60:])
+
+
+def test_a_load_requests_cache_lines_at_a_distance_that_changes_with_loops(compile_text) -> None:
+    lib = compile_text("""func.func @main(%a: memref<64xi32>, %out: memref<4xi32>) {
+      %c0 = arith.constant 0 : index
+      %c4 = arith.constant 4 : index
+      %c64 = arith.constant 64 : index
+      scf.for %j = %c0 to %c4 step %c4 {
+        scf.for %k = %c0 to %c64 step %c4 {
+          %x = vector.load %a[%k] {stepwell.prefetch_panel = array<i64: 4096, -12, 77>} : memref<64xi32>, vector<4xi32>
+          vector.store %x, %out[%c0] : memref<4xi32>, vector<4xi32>
+        }
+      }
+      func.return
+    }""")
+    text = lib.source("llvm")
+    assert re.search(r"i64 4096\n.*mul i64 .*, -12\n.*\n.*mul i64 .*, 77\n.*\n.*@llvm\.prefetch.*i32 2, i32 1\)", text)
+    a, out = np.arange(64, dtype=np.int32), np.zeros(4, np.int32)
+    lib(a, out)
+    np.testing.assert_array_equal(out, a[60:])

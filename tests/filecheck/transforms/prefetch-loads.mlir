@@ -108,3 +108,29 @@ func.func @dynamic(%p: !llvm.ptr, %y: memref<256x?xf32>, %n: index, %s: vector<1
 // CHECK:        vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x?x16xf32>
 // CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x?x16xf32>
 // CHECK-NEXT:   vector.load %y[%k, %c0] : memref<256x?xf32>
+
+// Three passes over each panel of 64 by 16 weights, which is 4 KiB: a pass requests a third of the next panel, the
+// iteration 22 bytes after those of the iteration before.
+func.func @panels(%w: memref<4x64x16xf32>, %s: vector<16xf32>) -> vector<16xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %c64 = arith.constant 64 : index
+  %v = arith.constant dense<1.0> : vector<80xf32>
+  %r = scf.for %o = %c0 to %c4 step %c1 iter_args(%a = %s) -> (vector<16xf32>) {
+    %p = scf.for %t = %c0 to %c3 step %c1 iter_args(%b = %a) -> (vector<16xf32>) {
+      %q = scf.for %k = %c0 to %c64 step %c1 iter_args(%c = %b) -> (vector<16xf32>) {
+        %u = vector.load %w[%o, %k, %c0] : memref<4x64x16xf32>, vector<16xf32>
+        %d = arith.addf %u, %c : vector<16xf32>
+        %more = arith.addf %v, %v : vector<80xf32>
+        scf.yield %d : vector<16xf32>
+      }
+      scf.yield %q : vector<16xf32>
+    }
+    scf.yield %p : vector<16xf32>
+  }
+  func.return %r : vector<16xf32>
+}
+// ROWS:      func.func @panels(
+// ROWS:        vector.load %w[%o, %k, %c0] {stepwell.prefetch_panel = array<i64: 4096, -42, 1365>, stepwell.prefetch = {{[0-9]+}} : i64}

@@ -1,0 +1,87 @@
+"""The requests of panels: the passes over a panel request all cache lines of the next one."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import DenseArrayBase
+
+from stepwell.backends.passes import apply_passes
+from stepwell.core.walking import find_ops
+from stepwell.dialects.attributes import PREFETCH_PANEL
+from stepwell.frontends.mlir import parse_mlir
+
+LINE = 64
+
+
+def loads(text: str) -> list[vector.LoadOp]:
+    """The loads after the pass, for small caches."""
+    module = apply_passes(parse_mlir(text), 'prefetch-loads{cpu="avx512,l1_bytes=1,l2_bytes=1" tile-bytes=1}')
+    return list(find_ops(module.op, vector.LoadOp))
+
+
+def nest(bounds: list[tuple[int, int, int]], index: str, shape: str, lines: int = 1) -> str:
+    """A function with the loops `%i0`, `%i1`, ... (low, high and step of each), of which the innermost adds vectors of
+    successive cache lines. index: the indices of a vector but the last."""
+    head, tail = "", ""
+    for n, (low, high, step) in enumerate(bounds):
+        head += f"%l{n} = arith.constant {low} : index\n%h{n} = arith.constant {high} : index\n"
+        head += f"%s{n} = arith.constant {step} : index\nscf.for %i{n} = %l{n} to %h{n} step %s{n} {{\n"
+        tail += "}\n"
+    for n in range(lines):
+        head += f"""%c{n} = arith.constant {n * 16} : index
+%x{n} = vector.load %w[{index}, %c{n}] : memref<{shape}xf32>, vector<16xf32>
+%y{n} = arith.addf %x{n}, %x{n} : vector<16xf32>
+vector.store %y{n}, %out[%c{n}] : memref<64xf32>, vector<16xf32>
+"""
+    return f"func.func @main(%w: memref<{shape}xf32>, %out: memref<64xf32>) {{\n{head}{tail}func.return\n}}"
+
+
+@given(data=st.data())
+def test_the_passes_over_a_panel_request_all_lines_of_the_next_one(data: st.DataObject) -> None:
+    rows, columns, lines = (data.draw(st.integers(1, most)) for most in (5, 12, 4))
+    panels = (0, data.draw(st.integers(2, 4)), 1)
+    passes = [
+        (low, low + count * step - data.draw(st.integers(0, step - 1)), step)
+        for low, count, step in data.draw(
+            st.lists(st.tuples(st.integers(0, 5), st.integers(1, 6), st.integers(1, 3)), min_size=1, max_size=2)
+        )
+    ]
+    first = len(passes) + 1
+    text = nest(
+        [panels, *passes, (0, rows, 1), (0, columns, 1)],
+        f"%i0, %i{first}, %i{first + 1}",
+        f"{panels[1]}x{rows}x{columns}x{16 * lines}",
+        lines,
+    )
+    count = 1
+    for low, high, step in passes:
+        count *= len(range(low, high, step))
+    marked = [
+        (n, load.attributes[PREFETCH_PANEL]) for n, load in enumerate(loads(text)) if PREFETCH_PANEL in load.attributes
+    ]
+    assert bool(marked) == (count > 1)
+    requested = set[int]()
+    size = rows * columns * lines * LINE
+    for n, attribute in marked:
+        distance, *changes = cast("list[int]", cast("DenseArrayBase", attribute).get_values())
+        for *around, row, column in product(*(range(*bounds) for bounds in passes), range(rows), range(columns)):
+            address = ((row * columns + column) * lines + n) * LINE + distance
+            variables = [column, row, *reversed(around)]
+            address += sum(change * variable for change, variable in zip(changes, variables, strict=True))
+            requested.add(address // LINE)
+    if marked:
+        missing = set(range(size // LINE, 2 * size // LINE)) - requested
+        assert len(missing) <= count  # of a part whose size is no multiple of a line, the last one
+
+
+@pytest.mark.parametrize("index", ["%half, %i1", "%i1, %half"])
+def test_panels_at_computed_indices_are_not_requested(index: str) -> None:
+    text = nest([(0, 8, 1), (0, 4, 1)], index, "8x8x16")
+    text = text.replace("%c0 =", "%two = arith.constant 2 : index\n%half = arith.divsi %i0, %two : index\n%c0 =")
+    assert not any(PREFETCH_PANEL in load.attributes for load in loads(text))
