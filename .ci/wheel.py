@@ -4,6 +4,7 @@ Run by a Python that has `build`. The wheel is built from the sdist, so that hol
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -71,10 +72,22 @@ def check_wheel(path: Path) -> None:
         sys.exit(f"wheel: installs {sorted(top_level)}, expected stepwell and its metadata")
 
 
+def tracked_files(*options: str) -> set[str]:
+    """The files of git, apart from those that only git reads."""
+    names = run("git", "ls-files", "-z", *options, cwd=ROOT).split("\0")
+    return {name for name in names if name and not name.startswith(".git") and (ROOT / name).is_file()}
+
+
+def copy_source(to: Path) -> None:
+    """Copies the files of git and new files: setuptools writes into the folder, whose files tests read meanwhile."""
+    for name in tracked_files("--cached", "--others", "--exclude-standard"):
+        (to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, to / name)
+
+
 def check_sdist(path: Path) -> None:
     """The sdist holds everything git holds, apart from what only git reads."""
-    tracked = run("git", "ls-files", "-z", cwd=ROOT).split("\0")
-    expected = {name for name in tracked if name and not name.startswith(".git") and (ROOT / name).is_file()}
+    expected = tracked_files()
     with tarfile.open(path) as sdist:
         held = {name.partition("/")[2] for name in sdist.getnames()}
     if missing := expected - held:
@@ -83,19 +96,10 @@ def check_sdist(path: Path) -> None:
 
 def check_installed(wheel: Path, away: Path) -> None:
     """Our tools, and xDSL's with our passes, run from a clean venv."""
-    run(sys.executable, "-m", "venv", away / "venv", cwd=away)
+    run(sys.executable, "-m", "venv", "--without-pip", away / "venv", cwd=away)
     bin = away / "venv/bin"
-    run(
-        bin / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-compile",
-        wheel,
-        cwd=away,
-    )
+    pip = (sys.executable, "-m", "pip", "--python", bin / "python", "--disable-pip-version-check")
+    run(*pip, "install", "--quiet", "--no-compile", wheel, cwd=away)
     for example in (ROOT / "examples").glob("*.py"):
         (away / example.name).write_text(example.read_text())
     print(run(bin / "python", "-c", RUN_TOOLS, bin, cwd=away), end="")
@@ -104,7 +108,8 @@ def check_installed(wheel: Path, away: Path) -> None:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         away = Path(folder)
-        run(sys.executable, "-m", "build", "--outdir", away / "dist", ROOT, cwd=ROOT)
+        copy_source(away / "source")
+        run(sys.executable, "-m", "build", "--outdir", away / "dist", away / "source", cwd=away)
         (wheel,), (sdist,) = (away / "dist").glob("*.whl"), (away / "dist").glob("*.tar.gz")
         check_wheel(wheel)
         check_sdist(sdist)

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, note
 from xdsl.context import Context
 from xdsl.passes import ModulePass
 
@@ -79,18 +79,29 @@ def promised(name: str) -> set[str]:
     return set(re.split(r",\s+", names[1])) if names else set()
 
 
-@pytest.mark.parametrize(("name", "options"), VARIANTS, ids=[f"{n}{o or ''}" for n, o in VARIANTS])
+def applied_after() -> dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]]:
+    """The passes with their options, by the passes that must precede them."""
+    groups: dict[tuple[str, ...], list[tuple[str, dict[str, Any]]]] = {}
+    for name, options in VARIANTS:
+        groups.setdefault(tuple(earlier(name)), []).append((name, options))
+    return groups
+
+
+@pytest.mark.parametrize(("before", "steps"), applied_after().items(), ids=["+".join(b) for b in applied_after()])
 @given(program=programs(Features(threads=True, libm=True)))
-def test_a_pass_on_tir_leaves_what_is_computed(name: str, options: dict[str, Any], program: Program) -> None:
+def test_passes_on_tir_leave_what_is_computed(before: Any, steps: Any, program: Program) -> None:
+    """All passes with the same conditions, of the same programs."""
     module, arguments = program
-    for before in earlier(name):
-        module = apply(module, make(before))
-    text = str(module)
-    after = apply(module, make(name, **options))
-    assert str(module) == text
-    assert_same(oracle_results(after, arguments), oracle_results(module, arguments))
-    left = {op.name for op in after.op.walk()} & promised(name)
-    assert left == set(), f"{name} promises to remove them"
+    for name in before:
+        module = apply(module, make(name))
+    text, expected = str(module), oracle_results(module, arguments)
+    for name, options in steps:
+        note(f"{name}{options or ''}")
+        after = apply(module, make(name, **options))
+        assert str(module) == text
+        assert_same(oracle_results(after, arguments), expected)
+        left = {op.name for op in after.op.walk()} & promised(name)
+        assert left == set(), f"{name} promises to remove them"
 
 
 @pytest.mark.parametrize("name", CHECKS)

@@ -12,9 +12,9 @@ from stepwell.schedule.matrix_intrinsics import matrix_intrinsic
 
 MATMUL = """
 @T.prim_func
-def main(A: T.Buffer((64, 64), "{dtype}"), B: T.Buffer((64, 64), "{dtype}"), C: T.Buffer((64, 64), "{sums}")):
+def main(A: T.Buffer({a}, "{dtype}"), B: T.Buffer({b}, "{dtype}"), C: T.Buffer({c}, "{sums}")):
     T.func_attr({{"tir.noalias": True}})
-    for i, j, k in T.grid(64, 64, 64):
+    for i, j, k in T.grid({sizes}):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
             with T.init():
@@ -23,12 +23,20 @@ def main(A: T.Buffer((64, 64), "{dtype}"), B: T.Buffer((64, 64), "{dtype}"), C: 
 """
 
 
-def _schedule(dtype: str, sums: str, word: str, sums_word: str, shape: tuple[int, int, int], trans: bool) -> Schedule:
-    """A schedule of a product: a warp for each half of the rows, tiles of the inputs in shared memory."""
+def _schedule(
+    dtype: str, sums: str, word: str, sums_word: str, shape: tuple[int, int, int], trans: bool, count: int
+) -> Schedule:
+    """A schedule of a product: a warp for each half of the rows, tiles of the inputs in shared memory.
+
+    count: the number of operations along each axis.
+    """
     left, right = "A[vi, vk]", "B[vj, vk]" if trans else "B[vk, vj]"
     if dtype != sums:
         left, right = f'T.cast({left}, "{sums}")', f'T.cast({right}, "{sums}")'
-    sch = Schedule(parse_tvmscript(MATMUL.format(dtype=dtype, sums=sums, left=left, right=right)))
+    rows, columns, depth = (count * extent for extent in shape)
+    shapes = {"a": (rows, depth), "b": (columns, depth) if trans else (depth, columns), "c": (rows, columns)}
+    text = MATMUL.format(dtype=dtype, sums=sums, left=left, right=right, sizes=f"{rows}, {columns}, {depth}", **shapes)
+    sch = Schedule(parse_tvmscript(text))
     block = sch.get_block("C")
     loads = []
     for n, scope in enumerate(("wmma.matrix_a", "wmma.matrix_b")):
@@ -74,27 +82,29 @@ def _schedule(dtype: str, sums: str, word: str, sums_word: str, shape: tuple[int
 
 
 CASES = [
-    ("float16", "float32", "f16", "f32", (16, 16, 16), False),
-    ("float16", "float16", "f16", "f16", (32, 8, 16), True),
-    ("int8", "int32", "s8", "s32", (8, 32, 16), True),
-    ("bfloat16", "float32", "bf16", "f32", (16, 16, 16), True),
+    ("float16", "float32", "f16", "f32", (16, 16, 16), False, 4),
+    ("float16", "float16", "f16", "f16", (32, 8, 16), True, 2),
+    ("int8", "int32", "s8", "s32", (8, 32, 16), True, 2),
+    ("bfloat16", "float32", "bf16", "f32", (16, 16, 16), True, 2),
 ]
 
 
-@pytest.mark.parametrize(("dtype", "sums", "word", "sums_word", "shape", "trans"), CASES)
+@pytest.mark.parametrize(("dtype", "sums", "word", "sums_word", "shape", "trans", "count"), CASES)
 def test_a_schedule_computes_a_product_by_matrix_operations(
-    dtype: str, sums: str, word: str, sums_word: str, shape: tuple[int, int, int], trans: bool
+    dtype: str, sums: str, word: str, sums_word: str, shape: tuple[int, int, int], trans: bool, count: int
 ) -> None:
-    sch = _schedule(dtype, sums, word, sums_word, shape, trans)
+    sch = _schedule(dtype, sums, word, sums_word, shape, trans, count)
     text = sch.mod.script()
     assert text.count("T.tvm_load_matrix_sync(") == 2
     assert parse_tvmscript(text).script() == text
     rng = np.random.default_rng(0)
-    a, b = (rng.integers(-2, 3, (64, 64)).astype(numpy_dtype(dtype)) for _ in range(2))
+    rows, columns, depth = (count * extent for extent in shape)
+    sizes = (rows, depth), (columns, depth) if trans else (depth, columns)
+    a, b = (rng.integers(-2, 3, size).astype(numpy_dtype(dtype)) for size in sizes)
     wide = np.float64
     expected = a.astype(wide) @ (b.T if trans else b).astype(wide)
     for target in ("python", "cuda-emulated") if compiler() is not None else ("python",):
-        c = np.zeros((64, 64), numpy_dtype(sums))
+        c = np.zeros((rows, columns), numpy_dtype(sums))
         build(sch.mod, target=target)(a, b, c)
         np.testing.assert_array_equal(c.astype(wide), expected)
 

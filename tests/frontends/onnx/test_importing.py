@@ -638,7 +638,7 @@ def test_a_pool_is_undone_by_its_places() -> None:
         from_onnx(small)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (3, 2, 2), (2, 2, 5, 5), (7, 7)])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 2, 2), (2, 2, 3, 3), (5, 5)])
 def test_determinants(shape: tuple[int, ...]) -> None:
     check(model([node("Det", ["x"], ["y"])], [value("x", shape)], ["y"]), random(*shape, seed=3))
 
