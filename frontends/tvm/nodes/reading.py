@@ -62,6 +62,7 @@ from ....expressions.expr import (
     Var,
     const,
 )
+from . import blocks
 from . import stmt as nodes
 from .attributes import python_value
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, IntrinsicName, OtherExpr, Ramp
@@ -85,8 +86,9 @@ class NodeReader:
         has_blocks = next(find_ops(self.func, BlockOp), None) is not None
         if not has_blocks or _is_root(statements):
             return statements
-        block = nodes.Block((), (), (), "root", statements, [self.buffer(op.buffer) for op in _allocations(ops)])
-        root = nodes.BlockRealize(self.func, (), ((),), (block,))
+        memory = [self.buffer(op.buffer) for op in _allocations(ops)]
+        block = blocks.Block.of_contents((), (), (), "root", statements, memory)
+        root = blocks.BlockRealize.of_op(self.func, (), ((),), block)
         block.underneath = root.underneath = self.func
         return root
 
@@ -139,7 +141,7 @@ class NodeReader:
                 element, scope = dtype_of(op.pointer.type.element).name, op.pointer.type.scope.data
                 return nodes.Allocate.of_op(op, args, body, None, self.var(op.pointer), element, extents, scope)
             case DeclBufferOp():
-                return nodes.DeclBuffer(op, args, body, self.buffer(op.buffer))
+                return nodes.DeclBuffer.of_op(op, args, body, self.buffer(op.buffer))
             case _:
                 return nodes.Declaration(op, args, body)
 
@@ -158,7 +160,7 @@ class NodeReader:
         """The node of an operation that writing copies, with its operands and bodies."""
         match op:
             case BlockOp():
-                return nodes.BlockRealize(op, args, variables, [self._block_node(op, variables[0], bodies[0])])
+                return blocks.BlockRealize.of_op(op, args, variables, self._block_node(op, variables[0], bodies[0]))
             case AttrOp():
                 node, value = (None if each is None else python_value(each) for each in (op.node_attr, op.value_attr))
                 return nodes.AttrStmt.of_op(op, args, variables, bodies, node, value)
@@ -184,7 +186,7 @@ class NodeReader:
         )
         memory = [self.buffer(each.buffer) for each in _allocations(op.body.block.ops)]
         annotations = _annotations(op.annotations)
-        block = nodes.Block(axes, reads, writes, op.block_name.data, contents, memory, annotations)
+        block = blocks.Block.of_contents(axes, reads, writes, op.block_name.data, contents, memory, annotations)
         block.underneath = op
         return block
 
@@ -317,7 +319,7 @@ def _allocations(ops: Iterable[Operation]) -> Iterator[AllocBufferOp]:
 
 def _is_root(statements: nodes.Stmt) -> bool:
     """Whether the statements of a function are one block without axes, its root."""
-    return isinstance(statements, nodes.BlockRealize) and not statements.iter_values
+    return isinstance(statements, blocks.BlockRealize) and not statements.iter_values
 
 
 _KINDS = {"vectorized": "VECTORIZED", "unrolled": "UNROLLED", "thread_binding": "THREAD_BINDING"}
