@@ -44,11 +44,12 @@ class Block(Stmt):
 
     name_hint: the name.  iter_vars: the axes.  reads, writes: the declared regions.  alloc_buffers: its memory.
     match_buffers: its views of regions.  annotations: its attributes.  contents: all statements, declarations of
-    regions and memory included.
+    regions and memory included.  reader: the reader of the program that has the block, if any.
     """
 
     __slots__ = (
-        "alloc_buffers", "annotations", "contents", "iter_vars", "match_buffers", "name_hint", "reads", "writes",
+        "alloc_buffers", "annotations", "contents", "iter_vars", "match_buffers", "name_hint", "reader",
+        "reads", "writes",
     )  # fmt: skip
     FIELDS = ("contents",)
 
@@ -110,6 +111,7 @@ class Block(Stmt):
         self.name_hint, self.contents, self.alloc_buffers = name_hint, contents, tuple(alloc_buffers)
         self.annotations = dict(annotations)
         self.match_buffers: tuple[MatchBufferRegion, ...] = ()
+        self.reader: Any = None
 
     @property
     def init(self) -> Stmt | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, vector
@@ -37,6 +37,7 @@ from ....dialects.tir import (
     LetOp,
     LoadOp,
     MatchBufferOp,
+    MatchRegionOp,
     Mixed,
     RampOp,
     StoreOp,
@@ -181,21 +182,25 @@ class NodeReader:
             IterVar(Range(self.number(axis.low, var.dtype), self.number(axis.extent, var.dtype)), var, axis.kind)
             for axis, var in zip(op.axes, variables, strict=True)
         ]
-        reads, writes = (
-            [self._region(each) for each in op.accesses if each.is_write is kind] for kind in (False, True)
-        )
+        reads, writes = ([self.region(each) for each in op.accesses if each.is_write is kind] for kind in (False, True))
         memory = [self.buffer(each.buffer) for each in _allocations(op.body.block.ops)]
         annotations = _annotations(op.annotations)
         block = blocks.Block.of_contents(axes, reads, writes, op.block_name.data, contents, memory, annotations)
-        block.underneath = op
+        views = [each for each in op.body.block.ops if isinstance(each, MatchRegionOp)]
+        block.match_buffers = tuple(
+            blocks.MatchBufferRegion(self.buffer(each.buffer), self.region(each)) for each in views
+        )
+        block.reader, block.underneath = self, op
         return block
 
-    def _region(self, op: AccessOp) -> BufferRegion:
+    def region(self, op: AccessOp | MatchRegionOp) -> BufferRegion:
+        """The region of a buffer that an op states."""
         ranges: list[Range] = []
         for low, extent in op.region:
             first = self.number(low, "int32")
             ranges.append(Range(first, self.number(extent, first.dtype)))
-        return BufferRegion(self.buffer(op.buffer), tuple(ranges))
+        buffer = op.buffer if isinstance(op, AccessOp) else op.source
+        return BufferRegion(self.buffer(buffer), tuple(ranges))
 
     def _specific_statement(self, op: Operation) -> nodes.Stmt | None:
         match op:
@@ -236,6 +241,10 @@ class NodeReader:
             name = value.owner.buffer_name.data if isinstance(value.owner, BufferOp) else source_name(value)
             self._buffers[value] = Buffer(value, name or "buffer", shape, *self._layout(value))
         return self._buffers[value]
+
+    def adopt(self, buffers: Mapping[SSAValue, Buffer]) -> None:
+        """Makes values the buffers of another reader."""
+        self._buffers.update(buffers)
 
     def buffer_of_parameter(self, value: SSAValue) -> Buffer | None:
         """The buffer of a parameter: itself, or that of its address; None for a number."""
