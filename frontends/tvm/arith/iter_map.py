@@ -7,21 +7,25 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from ....analysis.index import Lin
+from xdsl.ir import Operation, SSAValue
+
+from ....analysis.index import Lin, ProductAtom
 from ....analysis.iter_map import (
     DigitSource,
     Fused,
     IterMap,
     IterSplit,
     IterSum,
+    assume_nonempty,
     detect,
     divide_bindings,
     iteration_domain,
+    split_constraints,
 )
 from ....core.dtypes import parse_dtype
 from ....expressions.axes import Range
 from ....expressions.errors import TeError
-from ....expressions.expr import IntImm, PrimExpr, Var, as_condition, as_expr, cast, const
+from ....expressions.expr import And, IntImm, PrimExpr, Var, as_condition, as_expr, cast, const
 from ....expressions.functions import floordiv, floormod
 from .analyzer import Analyzer
 from .program import IndexProgram
@@ -61,7 +65,8 @@ class IterMark:
 
     def __init__(self, source: PrimExpr, extent: Any):
         object.__setattr__(self, "source", source)
-        object.__setattr__(self, "extent", cast(source.dtype, extent))
+        count = as_expr(extent)
+        object.__setattr__(self, "extent", count if count.data_type.is_bool else cast(source.dtype, count))
 
 
 class IterSplitExpr(IterMapExpr):
@@ -161,18 +166,70 @@ class _Detection:
         dependent = self.program.leaf_that_depends_on(ranges)
         with self.analyzer.inside(self.program.place):
             self.domain = iteration_domain(self.analyzer, self.program.loops, self.program.values[-1])
-            lins = [self.program.lin(n) for n in range(len(exprs))]
+            self._assume_positive_sizes()
+            with assume_nonempty(self.analyzer, self.domain):
+                lins = [self.program.lin(n) for n in range(len(exprs))]
             found = detect(self.analyzer, self.domain, lins)
-        self.mapping: IterMap | str = (
-            found if dependent is None else f"{dependent!r} depends on a variable of the map, and is no sum of digits"
-        )
+        opaque = next((leaf for lin in lins for leaf in lin.leaves() if self._varies(leaf)), None)
+        self.mapping: IterMap | str = found
+        if dependent is not None or opaque is not None:
+            self.mapping = "an index is no sum of quotients and remainders of variables by numbers that are not 0"
+
+    def _assume_positive_sizes(self) -> None:
+        """Assumes that there are values of each variable: a size that is a factor of their number is not 0."""
+        for variable in self.domain.variables:
+            terms = list(variable.extent.terms.items())
+            if variable.extent.const != 0 or len(terms) != 1 or terms[0][1] <= 0:
+                continue
+            atom = terms[0][0]
+            factors = set(atom.factors) if isinstance(atom, ProductAtom) else {atom}
+            known = [f for f in factors if len(factors) == 1 or self.analyzer.is_provably("ge", Lin.of(f), 0)]
+            for each in known:
+                self.analyzer.assume_not_negative(Lin.of(each) - 1)
+
+    def _varies(self, value: SSAValue) -> bool:
+        """Whether a value that the analysis does not look into depends on a variable."""
+        todo = [value] if isinstance(value.owner, Operation) else []
+        while todo:
+            owner = todo.pop().owner
+            if isinstance(owner, Operation):
+                todo += owner.operands
+            elif any(owner is loop.body.block for loop in self.program.loops):
+                return True
+        return False
 
     def expr(self, lin: Lin) -> PrimExpr:
         """A sum of the index normal form as an expression."""
         return self.program.expr(lin)
 
+    def condition(self, constraints: Sequence[Lin]) -> PrimExpr:
+        """The condition that sums are at least 0."""
+        holds = const(True, "bool")
+        for n, each in enumerate(constraints):
+            one = self.expr(each) >= 0
+            holds = And(holds, one) if n else one
+        return holds
+
+    def _merged(self, total: IterSum) -> IterSum:
+        """A sum with one digit in place of adjacent digits of an iterator: `x // 4 * 4 + x % 4` is `x`."""
+        mul, splits = self.analyzer.mul, list[IterSplit]()
+        for high in reversed(total.splits):
+            low = splits[-1] if splits and splits[-1].source == high.source else None
+            if low is None or not self._are_equal(
+                (high.lower, mul(low.lower, low.extent)), (high.scale, mul(low.scale, low.extent))
+            ):
+                splits.append(high)
+            else:
+                splits[-1] = IterSplit(low.source, low.lower, mul(low.extent, high.extent), low.scale)
+        return IterSum(tuple(reversed(splits)), total.base)
+
+    def _are_equal(self, *pairs: tuple[Lin, Lin]) -> bool:
+        return all(self.analyzer.is_provably("eq", a, b) for a, b in pairs)
+
     def sum(self, total: IterSum, level: IterMapLevel) -> IterSumExpr:
         """A sum as an expression: with one digit, unless it takes no interval of numbers."""
+        with self.analyzer.inside(self.program.place):
+            total = self._merged(total)
         base = self.expr(total.base)
         if len(total.splits) < 2:
             if any(self._is_negative(split) for split in total.splits) and level is not IterMapLevel.NoCheck:
@@ -308,14 +365,17 @@ def subspace_divide(
     simplify_trivial_iterators: bool = True,
 ) -> list[list[Any]]:
     """Each binding as an iterator of the outer variables and one of the inner ones, `sub_iters`: the binding is
-    `outer * extent of inner + inner`. The last entry has the conditions on outer and on inner variables. Empty where
-    the bindings have no such form. predicate, check_level: as of `detect_iter_map`."""
+    `outer * extent of inner + inner`. The extents of the last entry are the conditions on outer and on inner variables.
+    Empty where the bindings have no such form. predicate, check_level: as of `detect_iter_map`."""
     level = IterMapLevel.from_str(check_level) if isinstance(check_level, str) else IterMapLevel(check_level)
     detection = _Detection(bindings, input_iters, predicate)
-    mapping = detection.mapping
-    if isinstance(mapping, str) or _loss(mapping, level) is not None or mapping.domain.constraints:
+    mapping, domain = detection.mapping, detection.domain
+    if isinstance(mapping, str) or _loss(mapping, level) is not None or not domain.exact:
         return []
     inner = {detection.program.value_of(var) for var in sub_iters}
+    *conditions, both = split_constraints(domain, inner)
+    if both:
+        return []
     analyzer = detection.analyzer
     with analyzer.inside(detection.program.place):
         divisions = divide_bindings(analyzer, mapping, inner)
@@ -327,7 +387,8 @@ def subspace_divide(
                 return []
             sides = ((each.outer, each.outer_extent), (each.inner + each.base, each.inner_extent))
             result.append([IterMark(detection.expr(value), detection.expr(extent)) for value, extent in sides])
-    return [*result, [const(True, "bool"), const(True, "bool")]]
+    nothing = IterSumExpr([], const(0, detection.dtype))
+    return [*result, [IterMark(nothing, detection.condition(each)) for each in conditions]]
 
 
 __all__ = [
