@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....analysis.regions.access_regions import infer_accesses
@@ -12,6 +13,7 @@ from ....analysis.scopes import function_around
 from ....core.errors import ArgumentError
 from ....core.walking import find_ops
 from ....dialects.tir import (
+    AccessOp,
     AccessPtrOp,
     AddressOfOp,
     BlockOp,
@@ -21,9 +23,12 @@ from ....dialects.tir import (
 )
 from ....expressions.axes import Range
 from ....expressions.expr import Max, Min, PrimExpr, const
+from ..ir.module import PrimFunc
 from ..nodes.blocks import Block
-from ..nodes.expr import Buffer, BufferRegion
+from ..nodes.expr import Buffer, BufferArg, BufferLoad, BufferRegion
+from ..nodes.functor import children_of
 from ..nodes.reading import NodeReader
+from ..nodes.stmt import BufferStore, Declaration, For, OtherStmt
 
 READ, WRITE = 1, 2
 """The kinds of accesses through a pointer, which `access_ptr` states."""
@@ -131,4 +136,50 @@ def _around(a: Range, b: Range) -> Range:
     return Range(low, analyzer.simplify(end - low))
 
 
-__all__ = ["get_block_access_region", "get_block_read_write_region"]
+def detect_buffer_access_lca(func: PrimFunc) -> dict[Buffer, Block | For | None]:
+    """The smallest block or loop around all accesses to each buffer that a function accesses; None where accesses have
+    no block or loop around them. An access to a view is one to the buffer that the region belongs to. Memory that all
+    threads see is accessed around the loops over the blocks of threads."""
+    paths: dict[SSAValue, list[Block | For]] = {}
+    buffers: dict[SSAValue, Buffer] = {}
+    views: dict[SSAValue, SSAValue] = {}
+    reader = NodeReader(next(find_ops(func.op, FuncOp)))
+
+    def visit(node: Any, path: list[Block | For]) -> None:
+        match node:
+            case Declaration(op=MatchRegionOp() as view):
+                views[view.buffer] = view.source
+            case OtherStmt(op=AccessOp()):
+                return
+            case BufferLoad(buffer=Buffer() as buffer) | BufferStore(buffer=Buffer() as buffer):
+                access(buffer.value, path)
+            case BufferArg(value=value) if isinstance(value.type, MemRefType):
+                access(value, path)
+            case _:
+                pass
+        inside = [*path, node] if isinstance(node, Block | For) else path
+        outer = isinstance(node, For)  # bounds are computed outside of the loop
+        for child in children_of(node):
+            visit(child, path if outer and child is not node.body else inside)
+
+    def access(value: SSAValue, path: list[Block | For]) -> None:
+        while value in views:
+            value = views[value]
+        if value not in buffers:
+            buffers[value] = reader.buffer(value)
+        if buffers[value].scope() == "global":
+            around = [n for n, each in enumerate(path) if isinstance(each, For) and _is_over_blocks(each)]
+            path = path[: around[0] + 1] if around else path
+        old = paths.get(value, path)
+        same = next((n for n, (a, b) in enumerate(zip(old, path, strict=False)) if a != b), min(len(old), len(path)))
+        paths[value] = path[:same]
+
+    visit(func.body, [])
+    return {buffers[value]: path[-1] if path else None for value, path in paths.items()}
+
+
+def _is_over_blocks(loop: For) -> bool:
+    return (loop.thread_tag or "").startswith("blockIdx")
+
+
+__all__ = ["detect_buffer_access_lca", "get_block_access_region", "get_block_read_write_region"]

@@ -48,7 +48,7 @@ from ..nodes.functor import children_of, post_order_visit
 from ..nodes.stmt import BufferStore, Declaration, For, IfThenElse, LetStmt, OtherStmt, Stmt
 from ..target.target import Target
 from ..transform import FunctionalPass, PassInfo, as_module
-from .access_regions import get_block_access_region, get_block_read_write_region
+from .access_regions import detect_buffer_access_lca, get_block_access_region, get_block_read_write_region
 
 __getattr__ = report_absent("tvm.tir.analysis")
 
@@ -338,6 +338,7 @@ __all__ = [
     "calculate_allocated_bytes",
     "calculate_constant_bytes",
     "calculate_workspace_bytes",
+    "detect_buffer_access_lca",
     "estimate_tir_flops",
     "expr_deep_equal",
     "get_block_access_region",

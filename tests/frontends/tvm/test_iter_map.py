@@ -50,7 +50,10 @@ def test_the_digits_of_a_map_take_all_values_of_the_indices(indices, extents, pr
         assert [value_of(each, point) for each in sums] == [value_of(each, point) for each in indices]
         values.add(tuple(value_of(each, point) for each in indices))
     box = [
-        [value_of(each.base, {}) + value_of(each.args[0].scale, {}) * n for n in range(value_of(each.args[0].extent, {}))]
+        [
+            value_of(each.base, {}) + value_of(each.args[0].scale, {}) * n
+            for n in range(value_of(each.args[0].extent, {}))
+        ]
         for each in found.indices
     ]
     assert values == set(itertools.product(*box))
