@@ -106,7 +106,8 @@ def test_blocks_built_by_hand_have_regions_memory_and_views():
         annotations={"kind": tir.IntImm("int64", 3)},
     )
     realize = tir.BlockRealize([loop], True, block)
-    assert realize.block.annotations and realize.iter_values == (loop,)
+    assert realize.block.annotations
+    assert realize.iter_values == (loop,)
     func = tir.PrimFunc([a, b], tir.For(loop, 0, 4, tir.ForKind.SERIAL, realize))
     assert "T.reads(A[v * 4:v * 4 + 4])" in func.script()
     x, y = np.arange(16, dtype="float32"), np.zeros(16, "float32")

@@ -16,8 +16,12 @@ fld, flm = te.floordiv, te.floormod
 def value_of(expr: Any, point: dict[Any, int]) -> int:
     """The value of an integer expression."""
     operators = {
-        tir.Add: np.add, tir.Sub: np.subtract, tir.Mul: np.multiply, tir.FloorDiv: np.floor_divide, tir.FloorMod: np.mod,
-    }  # fmt: skip
+        tir.Add: np.add,
+        tir.Sub: np.subtract,
+        tir.Mul: np.multiply,
+        tir.FloorDiv: np.floor_divide,
+        tir.FloorMod: np.mod,
+    }
     if isinstance(expr, tir.IntImm):
         return expr.value
     if isinstance(expr, tir.Var):
@@ -72,7 +76,8 @@ def test_the_digits_of_a_map_take_all_values_of_the_indices(indices, extents, pr
 )
 def test_indices_that_are_no_map_have_an_error(indices, extents, level):
     found = arith.detect_iter_map(indices, {var: Range(0, extent) for var, extent in extents.items()}, True, level)
-    assert found.errors and not found.indices
+    assert found.errors
+    assert not found.indices
 
 
 def test_the_inverse_of_a_map_restores_the_variables():
