@@ -324,15 +324,16 @@ def inverse_affine_iter_map(iter_map: Sequence[IterSumExpr], outputs: Sequence[P
     """The value of each variable of a bijective map where its sums have the values `outputs`. TeError for an iterator
     that is neither a variable nor a sum."""
     values: dict[IterMark, PrimExpr] = {}
-    todo = list(zip(iter_map, outputs, strict=True))
+    todo: list[tuple[IterSumExpr, PrimExpr]] = list(zip(iter_map, outputs, strict=True))
     while todo:
         for total, output in todo:
             for split, digit in _digits(total, output):
                 part = digit if _is_number(split.lower_factor, 1) else digit * split.lower_factor
                 values[split.source] = values[split.source] + part if split.source in values else part
         # An iterator may be a part of several sums, so that of the deepest nesting comes first.
-        fused = max((mark for mark in values if isinstance(mark.source, IterSumExpr)), key=_depth, default=None)
-        todo = [] if fused is None else [(fused.source, values.pop(fused))]  # pyright: ignore[reportAssignmentType]
+        fused = [(mark, mark.source) for mark in values if isinstance(mark.source, IterSumExpr)]
+        deepest = max(fused, key=lambda each: _depth(each[0]), default=None)
+        todo = [] if deepest is None else [(deepest[1], values.pop(deepest[0]))]
     result: dict[Var, PrimExpr] = {}
     for mark, value in values.items():
         if not isinstance(mark.source, Var):

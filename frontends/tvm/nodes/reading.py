@@ -177,7 +177,7 @@ class NodeReader:
             case _:
                 return nodes.OtherStmt(op, args, variables, bodies)
 
-    def _block_node(self, op: BlockOp, variables: Sequence[Var], contents: nodes.Stmt) -> nodes.Block:
+    def _block_node(self, op: BlockOp, variables: Sequence[Var], contents: nodes.Stmt) -> blocks.Block:
         axes = [
             IterVar(Range(self.number(axis.low, var.dtype), self.number(axis.extent, var.dtype)), var, axis.kind)
             for axis, var in zip(op.axes, variables, strict=True)

@@ -255,7 +255,7 @@ class Allocate(Declaration):
 
     __slots__ = ("buffer", "buffer_var", "dtype", "extents", "scope")
 
-    buffer: Buffer | None
+    buffer: DeclaredBuffer | None
 
     def __init__(
         self,
@@ -280,7 +280,9 @@ class Allocate(Declaration):
         super().__init__(op, [each for each in (*sizes, *given) if not isinstance(each, IntImm)], body)
         self._set(None, buffer_var, dtype, sizes, scope or "global")
 
-    def _set(self, buffer: Buffer | None, buffer_var: Var, dtype: str, extents: Sequence[PrimExpr], scope: str) -> None:
+    def _set(
+        self, buffer: DeclaredBuffer | None, buffer_var: Var, dtype: str, extents: Sequence[PrimExpr], scope: str
+    ) -> None:
         self.buffer, self.buffer_var, self.dtype, self.extents, self.scope = (
             buffer, buffer_var, dtype, tuple(extents), scope,
         )  # fmt: skip
@@ -291,7 +293,7 @@ class Allocate(Declaration):
         op: Operation,
         args: Sequence[PrimExpr],
         body: Stmt,
-        buffer: Buffer | None,
+        buffer: DeclaredBuffer | None,
         buffer_var: Var,
         dtype: str,
         extents: Sequence[PrimExpr],

@@ -10,7 +10,7 @@ from stepwell.script import tir as T
 
 
 @T.prim_func
-def windows(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), D: T.Buffer((8,), "int32")):
+def windows(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), D: T.Buffer((8,), "int32")):  # pyright: ignore[reportInvalidTypeForm]
     for i in range(8):
         with T.block("outer"):
             v = T.axis.spatial(8, i)
@@ -26,7 +26,7 @@ def windows(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32"), D: T.B
 
 
 @T.prim_func
-def pointers(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+def pointers(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):  # pyright: ignore[reportInvalidTypeForm]
     for i in range(4):
         with T.block("call"):
             v = T.axis.spatial(4, i)
@@ -79,7 +79,7 @@ def test_regions_through_pointers_are_opaque():
 
 def test_the_root_has_no_regions_here():
     with pytest.raises(ArgumentError, match="root"):
-        tir.analysis.get_block_access_region(tir.PrimFunc(windows.op).body.block, {})
+        tir.analysis.get_block_access_region(tir.PrimFunc(windows.op).body.block, {})  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_the_smallest_statement_around_all_accesses():
@@ -91,7 +91,7 @@ def test_the_smallest_statement_around_all_accesses():
 
 def test_memory_of_the_device_is_accessed_around_the_blocks_of_threads():
     @T.prim_func
-    def kernel(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):
+    def kernel(A: T.Buffer((4, 32), "float32"), B: T.Buffer((4, 32), "float32")):  # pyright: ignore[reportInvalidTypeForm]
         for i in T.thread_binding(4, thread="blockIdx.x"):
             for j in T.thread_binding(32, thread="threadIdx.x"):
                 B[i, j] = A[i, j]
@@ -113,7 +113,7 @@ def test_accesses_out_of_bounds_are_errors(extent: int, is_inside: bool):
 
 def test_the_bytes_of_constants_and_of_memory():
     @T.prim_func
-    def func(A: T.Buffer((4,), "float32")):
+    def func(A: T.Buffer((4,), "float32")):  # pyright: ignore[reportInvalidTypeForm]
         for _ in range(2):
             p = T.allocate([10], "float32", "global")
             P = T.Buffer((10,), "float32", data=p)

@@ -1,5 +1,7 @@
 """Programs built by frames (`tvm.script.ir_builder`), and blocks built of their parts."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ from stepwell.script import tir as S
 
 
 @S.prim_func
-def matmul(A: S.Buffer((8, 4), "float32"), B: S.Buffer((4, 8), "float32"), C: S.Buffer((8, 8), "float32")):
+def matmul(A: S.Buffer((8, 4), "float32"), B: S.Buffer((4, 8), "float32"), C: S.Buffer((8, 8), "float32")):  # pyright: ignore[reportInvalidTypeForm]
     for i, j, k in S.grid(8, 8, 4):
         with S.block("C"):
             vi, vj, vk = S.axis.remap("SSR", [i, j, k])
@@ -88,7 +90,8 @@ def test_blocks_built_by_hand_have_regions_memory_and_views():
     a, b = tir.decl_buffer((16,), name="A"), tir.decl_buffer((16,), name="B")
     memory, view = tir.decl_buffer((4,), name="M"), tir.decl_buffer((4,), name="V")
     axis, loop, inner, last = (tir.Var(name) for name in ("v", "i", "j", "k"))
-    window = tir.MatchBufferRegion(view, a[axis * 4 : axis * 4 + 4])
+    boxes: list[Any] = [a[axis * 4 : axis * 4 + 4], b[axis * 4 : axis * 4 + 4]]
+    window = tir.MatchBufferRegion(view, boxes[0])
     body = tir.SeqStmt(
         [
             tir.For(inner, 0, 4, tir.ForKind.SERIAL, tir.BufferStore(memory, view[inner] * 2.0, [inner])),
@@ -97,8 +100,8 @@ def test_blocks_built_by_hand_have_regions_memory_and_views():
     )
     block = tir.Block(
         [tir.IterVar((0, 4), axis, tir.IterVar.DataPar)],
-        [a[axis * 4 : axis * 4 + 4]],
-        [b[axis * 4 : axis * 4 + 4]],
+        boxes[:1],
+        boxes[1:],
         "flip",
         body,
         alloc_buffers=[memory],
