@@ -389,7 +389,7 @@ def vectorized(start: Any, stop: Any = None, *, annotations: dict[str, Any] | No
 
 
 def unroll(start: Any, stop: Any = None, *, annotations: dict[str, Any] | None = None) -> Frame:
-    """A loop that is unrolled."""
+    """A loop whose iterations are written one after the other."""
     return _loop(start, stop, ForKind.UNROLLED, annotations)
 
 
