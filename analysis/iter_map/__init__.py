@@ -15,7 +15,7 @@ from .detect import detect
 from .domains import iteration_domain, iteration_variable, predicate_constraints
 from .inverse import Division, divide_bindings, invert, make_factors_positive, split_constraints
 from .questions import BindingBox, box_of_values, why_not_bijective, why_not_injective, why_not_onto
-from .terms import DigitSource, Domain, DomainVar, Fused, IterMap, IterSplit, IterSum, lin_text
+from .terms import DigitSource, Domain, DomainVar, Fused, IterMap, IterSplit, IterSum, assume_nonempty, lin_text
 
 __all__ = [
     "BindingBox",
@@ -27,6 +27,7 @@ __all__ = [
     "IterMap",
     "IterSplit",
     "IterSum",
+    "assume_nonempty",
     "box_of_values",
     "detect",
     "divide_bindings",

@@ -93,7 +93,8 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "pipeline": "tvm.tir.pipelines",
         "schedule": "tvm.tir",
     },
-    "tvm.script": {"parser": "tvm.script"},
+    "tvm.script": {"parser": "tvm.script", "ir_builder": "tvm.ir_frames"},
+    "tvm.script.ir_builder": {"base": "tvm.ir_frames.base", "ir": "tvm.ir_frames.ir", "tir": "tvm.ir_frames.tir"},
     "tvm.target": {"tag": "tvm.target"},
     "tvm.te": {
         **dict.fromkeys(("operation", "tensor"), "tvm.te"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
+from xdsl.dialects import arith
 from xdsl.ir import Block, Region, SSAValue
 
 from ...core.diagnostics import Span, did_you_mean
@@ -12,7 +13,7 @@ from ...core.dtypes import dtype_of, mlir_type
 from ...core.errors import ParseError
 from ...dialects.extensions import operation_names
 from ...dialects.text import expression_text
-from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp
+from ...dialects.tir import HandleType, IfThenElseOp, Operand, YieldOp, constant_value
 from . import pytime, syntax
 from .arithmetic import binary, cast_to, common_dtype, index_of, int_if_constant, is_zero, logical, operate, unary
 from .buffer_attributes import attribute
@@ -443,14 +444,48 @@ def _box(context: ElaborationContext, buffer: BufferValue, dimension: int, node:
 def extent_between(
     context: ElaborationContext, low: Operand, low_node: syntax.Expr | None, high_node: syntax.Expr
 ) -> Operand:
-    """The number of integers from `low` up to the upper bound. `x:x + 4` has extent 4 by its syntax, for any x."""
+    """The number of integers from `low` up to the upper bound. `x:x + 4` and `x + 2:x + 6` have extent 4, for any x."""
     match high_node:
         case syntax.Binary(op="+", lhs=lhs, rhs=rhs) if low_node is not None and syntax.equal_syntax(lhs, low_node):
             return int_if_constant(context, context.index(evaluate(context, rhs), rhs.span), rhs.span)
         case _:
             high = int_if_constant(context, context.index(evaluate(context, high_node), high_node.span), high_node.span)
             low = int_if_constant(context, low, high_node.span)
-            return high if is_zero(low) else binary(context, "-", high, low, high_node.span)
+            if is_zero(low):
+                return high
+            known = _difference(high, low)
+            return binary(context, "-", high, low, high_node.span) if known is None else known
+
+
+def _difference(high: Operand, low: Operand) -> int | None:
+    """The difference of two sums of multiples of the same values, None where it is not a number. It holds in the
+    arithmetic of their type, which wraps."""
+    terms: dict[SSAValue, int] = {}
+    number = 0
+    todo: list[tuple[Operand, int]] = [(high, 1), (low, -1)]
+    for _ in range(_MOST_TERMS):
+        if not todo:
+            return None if any(terms.values()) or number < 0 else number
+        value, factor = todo.pop()
+        known = constant_value(value) if isinstance(value, SSAValue) else value
+        if isinstance(known, int):
+            number += factor * known
+            continue
+        assert isinstance(value, SSAValue)
+        match value.owner:
+            case arith.AddiOp(lhs=lhs, rhs=rhs):
+                todo += [(lhs, factor), (rhs, factor)]
+            case arith.SubiOp(lhs=lhs, rhs=rhs):
+                todo += [(lhs, factor), (rhs, -factor)]
+            case arith.MuliOp(lhs=lhs, rhs=rhs) if isinstance(times := constant_value(rhs), int):
+                todo.append((lhs, factor * times))
+            case _:
+                terms[value] = terms.get(value, 0) + factor
+    return None
+
+
+_MOST_TERMS = 64
+"""The number of terms of two bounds whose difference is looked for."""
 
 
 # ---- operators

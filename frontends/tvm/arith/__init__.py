@@ -12,6 +12,19 @@ from .int_set import (
     estimate_region_strict_bound,
     estimate_region_upper_bound,
 )
+from .iter_map import (
+    IterMapExpr,
+    IterMapLevel,
+    IterMapResult,
+    IterMark,
+    IterSplitExpr,
+    IterSumExpr,
+    detect_iter_map,
+    inverse_affine_iter_map,
+    iter_map_simplify,
+    normalize_iter_map_to_expr,
+    subspace_divide,
+)
 from .linear import deduce_bound, detect_clip_bound, detect_linear_equation
 
 __getattr__ = report_absent("tvm.arith")
@@ -22,13 +35,24 @@ __all__ = [
     "Extension",
     "IntSet",
     "IntervalSet",
+    "IterMapExpr",
+    "IterMapLevel",
+    "IterMapResult",
+    "IterMark",
+    "IterSplitExpr",
+    "IterSumExpr",
     "ModularSet",
     "ProofStrength",
     "deduce_bound",
     "detect_clip_bound",
+    "detect_iter_map",
     "detect_linear_equation",
     "estimate_region_lower_bound",
     "estimate_region_strict_bound",
     "estimate_region_upper_bound",
     "int_set",
+    "inverse_affine_iter_map",
+    "iter_map_simplify",
+    "normalize_iter_map_to_expr",
+    "subspace_divide",
 ]

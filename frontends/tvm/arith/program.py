@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -62,6 +63,21 @@ class IndexProgram:
         """The normal form of an expression, inside of the loops."""
         with self.analyzer.inside(self.place):
             return self.analyzer.lin(self.values[n])
+
+    def value_of(self, var: Var) -> SSAValue:
+        """The value of a variable that has a range."""
+        return self._values[self._widening.variable(var)]
+
+    def leaf_that_depends_on(self, variables: Collection[Var]) -> PrimExpr | None:
+        """A part of an expression that counts as a variable, and contains one of some variables; None without one."""
+        for leaf in self._widening.leaves.values():
+            inside: list[Any] = [] if isinstance(leaf, Var) else [leaf]
+            while inside:
+                each = inside.pop()
+                if each in variables:
+                    return leaf
+                inside += each.children
+        return None
 
     @property
     def place(self) -> ForOp | FuncOp:

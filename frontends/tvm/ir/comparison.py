@@ -35,9 +35,9 @@ from ...relay.types import (
     type_parts,
 )
 from ..nodes.attributes import attribute_of, python_value
+from ..nodes.blocks import Block as TirBlock
 from ..nodes.construction import free_parts
 from ..nodes.expr import Buffer, BufferLoad, BufferRegion
-from ..nodes.stmt import Block as TirBlock
 from ..nodes.stmt import Stmt
 from .module import IRModule, PrimFunc
 

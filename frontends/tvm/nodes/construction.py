@@ -30,9 +30,10 @@ from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, Var
 from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
+from . import blocks
 from . import stmt as nodes
 from .attributes import attribute_of
-from .expr import Buffer, BufferLoad, ExternCallExpr, PointedBuffer, PointerVar, StatementBuffer
+from .expr import Buffer, BufferLoad, BufferOperand, ExternCallExpr, PointedBuffer, PointerVar, StatementBuffer
 from .functor import pre_order_visit
 from .writing import write_statements
 
@@ -179,11 +180,17 @@ def free_parts(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
                 declared.add(node.var)
             case nodes.Allocate():
                 declared.update((node.buffer, node.buffer_var))
+            case nodes.AllocateConst():
+                declared.add(node.buffer_var)
+            case nodes.DeclBuffer() | blocks.MatchedBuffer():
+                declared.add(node.buffer)
+            case BufferOperand():
+                used[node.buffer] = None
             case nodes.OtherStmt():
                 declared.update(var for group in node.variables for var in group)
             case ExternCallExpr():
                 used.update(dict.fromkeys(node.call.buffers))
-            case nodes.Block():
+            case blocks.Block():
                 used.update((region.buffer, None) for region in (*node.reads, *node.writes))
             case _:
                 pass

@@ -8,12 +8,14 @@ from typing import Any
 
 from ....expressions import extern
 from ....expressions import tensor as tensors
+from ....expressions.axes import IterVar as Axis
+from ....expressions.axes import Range
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
-from ....expressions.expr import Call, ExprLike, PrimExpr, as_expr
+from ....expressions.expr import Call, ExprLike, PrimExpr, as_expr, promote_operands
 from ....expressions.expr import Var as NumberVar
-from .expr import PointedBuffer, PointerVar
+from .expr import PointedBuffer, PointerVar, RegionBuffer, pointer_of
 
 
 @dataclass(frozen=True)
@@ -85,12 +87,46 @@ def decl_buffer(
         scope = data.scope
     buffer = extern.decl_buffer(shape, dtype, name, None, strides, elem_offset, scope, data_alignment, offset_factor)
     if isinstance(data, BufferPointer) and data.is_base:
-        raise TeError(f"decl_buffer {name}: data of buffer {data.buffer.name}, expected a variable of type handle")
+        data = pointer_of(data)
+    buffer = RegionBuffer(
+        buffer.name, buffer.shape, buffer.data_type, buffer.strides, buffer.elem_offset, buffer.memory
+    )
     if data is None:
         return buffer
     if not isinstance(data, PointerVar):
         raise TeError(f"decl_buffer {name}: data {data!r}, expected a variable of type handle")
     return PointedBuffer(buffer, data)
+
+
+class _Axes(type):
+    """The class of a class to which all axes belong."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, Axis)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, Axis)
+
+
+class IterVar(metaclass=_Axes):
+    """An axis: a variable and its domain."""
+
+    DataPar, ThreadIndex, CommReduce, Ordered, Opaque, Unrolled, Vectorized, Parallelized, Tensorized = range(9)
+    _KINDS = ("spatial", "thread", "reduce", "scan", "opaque")
+
+    def __new__(cls, dom: Any, var: Any, iter_type: int | str, thread_tag: str = "", span: None = None) -> Any:  # noqa: ARG004
+        """dom: a `Range`, the first number and the end, or None.  var: a variable, or its name.  iter_type: `DataPar`,
+        `ThreadIndex`, `CommReduce`, `Ordered` or `Opaque`.  span: ignored. TeError for the kinds of schedules."""
+        domain = dom
+        if isinstance(dom, list | tuple):
+            low, end = promote_operands(*dom)  # pyright: ignore[reportUnknownArgumentType]
+            domain = Range(low, end - low)
+        if isinstance(var, str):
+            var = NumberVar(var, "int32" if domain is None else domain.extent.dtype)
+        kind = iter_type if isinstance(iter_type, str) else dict(enumerate(cls._KINDS)).get(iter_type)
+        if kind is None:
+            raise TeError(f"IterVar {var.name}: kind {iter_type}, expected one of {', '.join(cls._KINDS)}")
+        return Axis(domain, var, kind, thread_tag)
 
 
 def ret(val: ExprLike, span: None = None) -> PrimExpr:
@@ -99,4 +135,4 @@ def ret(val: ExprLike, span: None = None) -> PrimExpr:
     return Call(value.dtype, "ret", (value,))
 
 
-__all__ = ["PointerType", "PrimType", "Var", "decl_buffer", "ret", "var"]
+__all__ = ["IterVar", "PointerType", "PrimType", "Var", "decl_buffer", "ret", "var"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
@@ -13,9 +14,9 @@ from ....core.dtypes import DType, dtype_of, parse_dtype
 from ....dialects.tir import CallIntrinOp, scope_of
 from ....expressions.axes import Range
 from ....expressions.buffers import Buffer as DeclaredBuffer
-from ....expressions.buffers import ExternCall
+from ....expressions.buffers import BufferPointer, ExternCall
 from ....expressions.errors import TeError
-from ....expressions.expr import Call, ExprLike, IntImm, PrimExpr, Var, as_expr, cast
+from ....expressions.expr import Call, ExprLike, IntImm, PrimExpr, Var, as_expr, cast, promote_operands
 from ....expressions.rewrite import Substitution
 
 _HANDLE = DType("int", 64)
@@ -39,7 +40,42 @@ class IntrinsicName(str):
         return f"{PREFIX}{self.intrinsic}"
 
 
-class Buffer(DeclaredBuffer):
+class RegionBuffer(DeclaredBuffer):
+    """A buffer with regions: `a[0:16, j]` is the box of its elements."""
+
+    def __getitem__(self, indices: Any) -> Any:
+        """An element, or a region where an index is a slice; with a step, the slice is a vector of elements. TeError
+        for another number of indices, and for a slice without an end."""
+        places: list[Any] = list(indices) if isinstance(indices, list | tuple) else [indices]  # pyright: ignore[reportUnknownArgumentType]
+        if not any(isinstance(each, slice) for each in places):
+            return super().__getitem__(indices)
+        if len(places) != len(self.shape):
+            raise TeError(f"{len(places)} indices into buffer {self.name} of {len(self.shape)} dimensions")
+        sides = [self._side(each, extent) for each, extent in zip(places, self.shape, strict=True)]
+        if all(step is None for _, _, step in sides):
+            return BufferRegion(self, tuple(Range(low, extent) for low, extent, _ in sides))
+        vectors = [low if step is None else self._vector(low, extent, step) for low, extent, step in sides]
+        return BufferLoad(self, vectors)
+
+    def _side(self, place: Any, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr, Any]:
+        """The first index, the number of indices, and the step of a slice, None without one."""
+        if not isinstance(place, slice):
+            return as_expr(place), IntImm(as_expr(place).dtype, 1), None
+        low, high = promote_operands(
+            0 if place.start is None else place.start, extent if place.stop is None else place.stop
+        )
+        # lazy: facts about expressions are written in terms of nodes
+        from ..arith.analyzer import Analyzer
+
+        return low, Analyzer().simplify(high - low), place.step
+
+    def _vector(self, low: PrimExpr, extent: PrimExpr, step: Any) -> PrimExpr:
+        if not isinstance(extent, IntImm) or extent.value % int(step):
+            raise TeError(f"buffer {self.name}: a slice of {extent} elements in steps of {step}, expected a multiple")
+        return Ramp(low, step, extent.value // int(step))
+
+
+class Buffer(RegionBuffer):
     """A buffer of a function. Two are equal if they refer to the same SSA value."""
 
     value: SSAValue
@@ -76,7 +112,24 @@ class Buffer(DeclaredBuffer):
         return f"Buffer({self.name})"
 
 
-class PointedBuffer(DeclaredBuffer):
+class PointerVar(Var):
+    """A variable for an address: a parameter of a function, or memory.
+
+    element: the data type of the elements there, None if unknown.  scope: of the memory.
+    """
+
+    __slots__ = ("element", "scope")
+
+    def __init__(self, name: str, element: str | None = None, scope: str = ""):
+        super().__init__(name, _HANDLE.name)
+        self.element, self.scope = element, scope
+
+    @property
+    def dtype(self) -> str:
+        return "handle"
+
+
+class PointedBuffer(RegionBuffer):
     """A buffer on the memory of a pointer, as `decl_buffer(..., data=pointer)` declares it."""
 
     pointer: PointerVar
@@ -89,6 +142,17 @@ class PointedBuffer(DeclaredBuffer):
     def data(self) -> PointerVar:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The address of the memory."""
         return self.pointer
+
+
+_POINTERS: WeakKeyDictionary[DeclaredBuffer, PointerVar] = WeakKeyDictionary()
+
+
+def pointer_of(data: BufferPointer) -> PointerVar:
+    """The variable that the address of a buffer's memory, `buffer.data`, denotes in statements."""
+    buffer = data.buffer
+    if buffer not in _POINTERS:
+        _POINTERS[buffer] = PointerVar(buffer.name, buffer.dtype, buffer.memory)
+    return _POINTERS[buffer]
 
 
 class StatementBuffer:
@@ -197,23 +261,6 @@ class OtherExpr(Call):
         return OtherExpr(self.operation, self.index, children)
 
 
-class PointerVar(Var):
-    """A variable for an address: a parameter of a function, or memory.
-
-    element: the data type of the elements there, None if unknown.  scope: of the memory.
-    """
-
-    __slots__ = ("element", "scope")
-
-    def __init__(self, name: str, element: str | None = None, scope: str = ""):
-        super().__init__(name, _HANDLE.name)
-        self.element, self.scope = element, scope
-
-    @property
-    def dtype(self) -> str:
-        return "handle"
-
-
 class ExternCallExpr(Call):
     """A call of an external function, for its effect. call: the function and its arguments."""
 
@@ -247,6 +294,22 @@ class BufferArg(PrimExpr):
 
     def __hash__(self) -> int:
         return hash(self.value)
+
+
+class BufferOperand(PrimExpr):
+    """A declared buffer as an operand of an operation."""
+
+    __slots__ = ("buffer",)
+
+    def __init__(self, buffer: DeclaredBuffer):
+        self.buffer = buffer
+        self.data_type = _HANDLE
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BufferOperand) and self.buffer == other.buffer
+
+    def __hash__(self) -> int:
+        return hash(self.buffer)
 
 
 class Load(PrimExpr):
@@ -288,7 +351,7 @@ class Shuffle(Load):
 
 
 __all__ = [
-    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferRegion", "EqualOp", "ExternCallExpr", "Let", "Load",
-    "NotEqualOp", "OtherExpr",
-    "PointedBuffer", "PointerVar", "Ramp", "Shuffle",
+    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp", "ExternCallExpr",
+    "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp", "RegionBuffer", "Shuffle",
+    "pointer_of",
 ]  # fmt: skip

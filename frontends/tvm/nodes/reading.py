@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, vector
@@ -37,6 +37,7 @@ from ....dialects.tir import (
     LetOp,
     LoadOp,
     MatchBufferOp,
+    MatchRegionOp,
     Mixed,
     RampOp,
     StoreOp,
@@ -62,6 +63,7 @@ from ....expressions.expr import (
     Var,
     const,
 )
+from . import blocks
 from . import stmt as nodes
 from .attributes import python_value
 from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, IntrinsicName, OtherExpr, Ramp
@@ -85,8 +87,9 @@ class NodeReader:
         has_blocks = next(find_ops(self.func, BlockOp), None) is not None
         if not has_blocks or _is_root(statements):
             return statements
-        block = nodes.Block((), (), (), "root", statements, [self.buffer(op.buffer) for op in _allocations(ops)])
-        root = nodes.BlockRealize(self.func, (), ((),), (block,))
+        memory = [self.buffer(op.buffer) for op in _allocations(ops)]
+        block = blocks.Block.of_contents((), (), (), "root", statements, memory)
+        root = blocks.BlockRealize.of_op(self.func, (), ((),), block)
         block.underneath = root.underneath = self.func
         return root
 
@@ -139,7 +142,7 @@ class NodeReader:
                 element, scope = dtype_of(op.pointer.type.element).name, op.pointer.type.scope.data
                 return nodes.Allocate.of_op(op, args, body, None, self.var(op.pointer), element, extents, scope)
             case DeclBufferOp():
-                return nodes.DeclBuffer(op, args, body, self.buffer(op.buffer))
+                return nodes.DeclBuffer.of_op(op, args, body, self.buffer(op.buffer))
             case _:
                 return nodes.Declaration(op, args, body)
 
@@ -158,7 +161,7 @@ class NodeReader:
         """The node of an operation that writing copies, with its operands and bodies."""
         match op:
             case BlockOp():
-                return nodes.BlockRealize(op, args, variables, [self._block_node(op, variables[0], bodies[0])])
+                return blocks.BlockRealize.of_op(op, args, variables, self._block_node(op, variables[0], bodies[0]))
             case AttrOp():
                 node, value = (None if each is None else python_value(each) for each in (op.node_attr, op.value_attr))
                 return nodes.AttrStmt.of_op(op, args, variables, bodies, node, value)
@@ -174,26 +177,30 @@ class NodeReader:
             case _:
                 return nodes.OtherStmt(op, args, variables, bodies)
 
-    def _block_node(self, op: BlockOp, variables: Sequence[Var], contents: nodes.Stmt) -> nodes.Block:
+    def _block_node(self, op: BlockOp, variables: Sequence[Var], contents: nodes.Stmt) -> blocks.Block:
         axes = [
             IterVar(Range(self.number(axis.low, var.dtype), self.number(axis.extent, var.dtype)), var, axis.kind)
             for axis, var in zip(op.axes, variables, strict=True)
         ]
-        reads, writes = (
-            [self._region(each) for each in op.accesses if each.is_write is kind] for kind in (False, True)
-        )
+        reads, writes = ([self.region(each) for each in op.accesses if each.is_write is kind] for kind in (False, True))
         memory = [self.buffer(each.buffer) for each in _allocations(op.body.block.ops)]
         annotations = _annotations(op.annotations)
-        block = nodes.Block(axes, reads, writes, op.block_name.data, contents, memory, annotations)
-        block.underneath = op
+        block = blocks.Block.of_contents(axes, reads, writes, op.block_name.data, contents, memory, annotations)
+        views = [each for each in op.body.block.ops if isinstance(each, MatchRegionOp)]
+        block.match_buffers = tuple(
+            blocks.MatchBufferRegion(self.buffer(each.buffer), self.region(each)) for each in views
+        )
+        block.reader, block.underneath = self, op
         return block
 
-    def _region(self, op: AccessOp) -> BufferRegion:
+    def region(self, op: AccessOp | MatchRegionOp) -> BufferRegion:
+        """The region of a buffer that an op states."""
         ranges: list[Range] = []
         for low, extent in op.region:
             first = self.number(low, "int32")
             ranges.append(Range(first, self.number(extent, first.dtype)))
-        return BufferRegion(self.buffer(op.buffer), tuple(ranges))
+        buffer = op.buffer if isinstance(op, AccessOp) else op.source
+        return BufferRegion(self.buffer(buffer), tuple(ranges))
 
     def _specific_statement(self, op: Operation) -> nodes.Stmt | None:
         match op:
@@ -234,6 +241,10 @@ class NodeReader:
             name = value.owner.buffer_name.data if isinstance(value.owner, BufferOp) else source_name(value)
             self._buffers[value] = Buffer(value, name or "buffer", shape, *self._layout(value))
         return self._buffers[value]
+
+    def adopt(self, buffers: Mapping[SSAValue, Buffer]) -> None:
+        """Makes values the buffers of another reader."""
+        self._buffers.update(buffers)
 
     def buffer_of_parameter(self, value: SSAValue) -> Buffer | None:
         """The buffer of a parameter: itself, or that of its address; None for a number."""
@@ -317,7 +328,7 @@ def _allocations(ops: Iterable[Operation]) -> Iterator[AllocBufferOp]:
 
 def _is_root(statements: nodes.Stmt) -> bool:
     """Whether the statements of a function are one block without axes, its root."""
-    return isinstance(statements, nodes.BlockRealize) and not statements.iter_values
+    return isinstance(statements, blocks.BlockRealize) and not statements.iter_values
 
 
 _KINDS = {"vectorized": "VECTORIZED", "unrolled": "UNROLLED", "thread_binding": "THREAD_BINDING"}

@@ -10,28 +10,28 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from typing import Any, ClassVar
 
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir import Block as Block_
 
 from ....core.dtypes import mlir_type, parse_dtype
 from ....dialects.tir import (
-    AccessOp,
+    AllocateConstOp,
     AllocateOp,
-    AllocBufferOp,
     AssertOp,
     AttrOp,
-    BlockOp,
+    DeclBufferOp,
     HandleType,
-    InitOp,
     LaunchThreadOp,
-    MatchRegionOp,
     WhileOp,
     YieldOp,
+    memory_space,
 )
 from ....dialects.tir.annotations import annotation_value
 from ....expressions.axes import IterVar, Range
 from ....expressions.buffers import Buffer as DeclaredBuffer
-from ....expressions.buffers import ExternCall
+from ....expressions.buffers import BufferPointer, ExternCall
 from ....expressions.errors import TeError
 from ....expressions.expr import (
     ExprLike,
@@ -46,7 +46,7 @@ from ....expressions.expr import (
     const,
 )
 from ....expressions.statements import Statement, StatementConvertible
-from .expr import Buffer, BufferRegion, ExternCallExpr, PointerVar
+from .expr import Buffer, ExternCallExpr, PointedBuffer, PointerVar, pointer_of
 
 
 class ForKind(IntEnum):
@@ -255,11 +255,11 @@ class Allocate(Declaration):
 
     __slots__ = ("buffer", "buffer_var", "dtype", "extents", "scope")
 
-    buffer: Buffer | None
+    buffer: DeclaredBuffer | None
 
     def __init__(
         self,
-        buffer_var: Var,
+        buffer_var: Var | BufferPointer,
         dtype: str,
         extents: Sequence[ExprLike],
         condition: ExprLike,
@@ -267,7 +267,9 @@ class Allocate(Declaration):
         annotations: object = None,
         span: None = None,
     ):
-        """buffer_var: the variable of the pointer.  annotations: ignored."""
+        """buffer_var: the variable of the pointer, or the `data` of a buffer.  annotations: ignored."""
+        if isinstance(buffer_var, BufferPointer):
+            buffer_var = pointer_of(buffer_var)
         sizes = [as_expr(extent) for extent in extents]
         holds = as_condition(condition)
         scope = buffer_var.scope if isinstance(buffer_var, PointerVar) else ""
@@ -278,7 +280,9 @@ class Allocate(Declaration):
         super().__init__(op, [each for each in (*sizes, *given) if not isinstance(each, IntImm)], body)
         self._set(None, buffer_var, dtype, sizes, scope or "global")
 
-    def _set(self, buffer: Buffer | None, buffer_var: Var, dtype: str, extents: Sequence[PrimExpr], scope: str) -> None:
+    def _set(
+        self, buffer: DeclaredBuffer | None, buffer_var: Var, dtype: str, extents: Sequence[PrimExpr], scope: str
+    ) -> None:
         self.buffer, self.buffer_var, self.dtype, self.extents, self.scope = (
             buffer, buffer_var, dtype, tuple(extents), scope,
         )  # fmt: skip
@@ -289,7 +293,7 @@ class Allocate(Declaration):
         op: Operation,
         args: Sequence[PrimExpr],
         body: Stmt,
-        buffer: Buffer | None,
+        buffer: DeclaredBuffer | None,
         buffer_var: Var,
         dtype: str,
         extents: Sequence[PrimExpr],
@@ -313,9 +317,68 @@ class DeclBuffer(Declaration):
 
     __slots__ = ("buffer",)
 
-    def __init__(self, op: Operation, args: Sequence[PrimExpr], body: Stmt, buffer: Buffer):
-        super().__init__(op, args, body)
+    buffer: DeclaredBuffer
+
+    def __init__(self, buffer: DeclaredBuffer, body: Stmt, span: None = None):
+        """buffer: on the memory of a pointer, or on that of `Allocate(buffer.data, ...)` around the declaration."""
+        pointer = buffer.pointer if isinstance(buffer, PointedBuffer) else pointer_of(buffer.data)
+        layout = [*buffer.shape, *buffer.strides, as_expr(buffer.elem_offset)]
+        numbers, _ = placeholders(layout)
+        rank = len(buffer.shape)
+        op = DeclBufferOp(
+            buffer.name,
+            placeholder_of(pointer),
+            mlir_type(buffer.data_type),
+            numbers[:rank],
+            strides=numbers[rank:-1] or None,
+            offset=numbers[-1],
+            space=memory_space(buffer.memory),
+        )
+        super().__init__(op, [pointer, *(each for each in layout if not isinstance(each, IntImm))], body)
         self.buffer = buffer
+
+    @classmethod
+    def of_op(cls, op: Operation, args: Sequence[PrimExpr], body: Stmt, buffer: Buffer) -> DeclBuffer:
+        """The node of an op."""
+        node = cls.__new__(cls)
+        Declaration.__init__(node, op, args, body)
+        node.buffer = buffer
+        return node
+
+
+class AllocateConst(Declaration):
+    """Memory that contains a constant array, visible in `body`.
+
+    buffer_var: the variable of its pointer.  dtype: of the elements.  extents: of its dimensions.  data: the array.
+    """
+
+    __slots__ = ("buffer_var", "data", "dtype", "extents")
+
+    def __init__(
+        self,
+        buffer_var: Var,
+        dtype: str,
+        extents: Sequence[ExprLike],
+        data_or_idx: Any,
+        body: Stmt,
+        annotations: Mapping[str, Any] | None = None,
+        span: None = None,
+    ):
+        """data_or_idx: the array. TeError for an array of another shape or data type."""
+        array = np.asarray(data_or_idx.numpy() if hasattr(data_or_idx, "numpy") else data_or_idx)
+        shape = [int(as_expr(extent).value) for extent in extents]  # pyright: ignore[reportAttributeAccessIssue]
+        kind = parse_dtype(dtype)
+        if list(array.shape) != shape or str(array.dtype) != kind.name:
+            raise TeError(f"AllocateConst {buffer_var.name}: {array.dtype} {array.shape}, expected {dtype} {shape}")
+        element = mlir_type(kind)
+        op = AllocateConstOp(
+            buffer_var.name,
+            DenseIntOrFPElementsAttr.from_list(TensorType(element, shape), array.flatten().tolist()),  # pyright: ignore
+            HandleType(element),
+            {key: annotation_value(value) for key, value in (annotations or {}).items()} or None,
+        )
+        super().__init__(op, (), body)
+        self.buffer_var, self.dtype, self.extents, self.data = buffer_var, dtype, tuple(map(as_expr, shape)), array
 
 
 class OtherStmt(Stmt):
@@ -488,81 +551,6 @@ class While(OtherStmt):
         return self.bodies[1]
 
 
-class Block(Stmt):
-    """The computation of a block on its axes.
-
-    name_hint: the name.  iter_vars: the axes.  reads, writes: the declared regions.  alloc_buffers: its memory.
-    annotations: its attributes.  contents: all statements, declarations of regions and memory included.
-    """
-
-    __slots__ = ("alloc_buffers", "annotations", "contents", "iter_vars", "name_hint", "reads", "writes")
-    FIELDS = ("contents",)
-
-    def __init__(
-        self,
-        iter_vars: Sequence[IterVar],
-        reads: Sequence[BufferRegion],
-        writes: Sequence[BufferRegion],
-        name_hint: str,
-        body: Stmt,
-        alloc_buffers: Sequence[Buffer] = (),
-        annotations: Mapping[str, Any] | None = None,
-    ):
-        super().__init__()
-        self.iter_vars, self.reads, self.writes = tuple(iter_vars), tuple(reads), tuple(writes)
-        self.name_hint, self.contents, self.alloc_buffers = name_hint, body, tuple(alloc_buffers)
-        self.annotations = dict(annotations or {})
-
-    @property
-    def init(self) -> Stmt | None:
-        """The statements that precede the first update of a reduction, None for a block without them."""
-        inits = [each for each in self._statements() if isinstance(each, OtherStmt) and isinstance(each.op, InitOp)]
-        return inits[0].bodies[0] if inits else None
-
-    @property
-    def body(self) -> Stmt:
-        """The statements of the computation."""
-        head = (AccessOp, InitOp)
-        return seq(*(e for e in self._statements() if not (isinstance(e, OtherStmt) and isinstance(e.op, head))))
-
-    def _statements(self) -> list[Stmt]:
-        """The statements in the declarations of memory and regions."""
-        found: list[Stmt] = []
-        rest: Stmt | None = self.contents
-        while rest is not None:
-            parts, rest = list(rest.seq) if isinstance(rest, SeqStmt) else [rest], None
-            last = parts[-1] if parts else None
-            if isinstance(last, Declaration) and isinstance(last.op, AllocBufferOp | MatchRegionOp):
-                rest = last.body
-                parts.pop()
-            found += parts
-        return found
-
-
-class BlockRealize(OtherStmt):
-    """A block for values of its axes; the root of a function with blocks encloses its statements."""
-
-    __slots__ = ()
-
-    @property
-    def iter_values(self) -> tuple[PrimExpr, ...]:
-        """The value of each axis."""
-        return self.args[: len(self.op.bindings)] if isinstance(self.op, BlockOp) else ()
-
-    @property
-    def predicate(self) -> PrimExpr:
-        """The condition of the computation."""
-        has = isinstance(self.op, BlockOp) and self.op.predicate is not None
-        return self.args[-1] if has else const(True, "bool")
-
-    @property
-    def block(self) -> Block:
-        """The computation."""
-        (block,) = self.bodies
-        assert isinstance(block, Block)
-        return block
-
-
 class BufferRealize(Stmt):
     """A statement of TVM before its memory is flat. No program has any: buffers are memory (`Allocate`) at once, and
     tensors are functions of `te`. TeError for a new one."""
@@ -606,7 +594,7 @@ def seq(*statements: Stmt) -> Stmt:
 
 
 __all__ = [
-    "Allocate", "AssertStmt", "AttrStmt", "Block", "BlockRealize", "BufferRealize", "BufferStore", "DeclBuffer",
+    "Allocate", "AllocateConst", "AssertStmt", "AttrStmt", "BufferRealize", "BufferStore", "DeclBuffer",
     "Declaration", "Evaluate", "For", "ForKind", "IfThenElse", "LetStmt", "OtherStmt", "Prefetch", "ProducerRealize",
     "ProducerStore", "SeqStmt", "Stmt", "Store", "While", "seq",
 ]  # fmt: skip

@@ -30,9 +30,20 @@ from ....expressions.expr import Call, IntImm, PrimExpr, Var
 from ....expressions.statements import BufferElement
 from ....expressions.write_expressions import ExpressionEmitter
 from ....expressions.write_statements import write_call
+from . import blocks
 from . import stmt as nodes
 from .attributes import attribute_of
-from .expr import Broadcast, Buffer, BufferArg, BufferLoad, ExternCallExpr, OtherExpr, PointedBuffer, Ramp
+from .expr import (
+    Broadcast,
+    Buffer,
+    BufferArg,
+    BufferLoad,
+    BufferOperand,
+    ExternCallExpr,
+    OtherExpr,
+    PointedBuffer,
+    Ramp,
+)
 from .functor import accessed_buffers
 from .reading import NodeReader
 
@@ -147,6 +158,8 @@ class _ExpressionWriter(ExpressionEmitter):
                 *outer, last = (self.known[index] for index in expr.indices)
                 place = last if expr.lanes == 1 else self.builder.ramp(last, 1, expr.lanes)
                 return self.builder.load(self.buffer(expr.buffer), [*outer, place])
+            case BufferOperand():
+                return self.buffer(expr.buffer)
             case BufferArg():
                 return self._memory_of(expr.value)
             case OtherExpr():
@@ -226,16 +239,20 @@ class _StatementWriter:
             case nodes.Declaration():
                 copy = writer.copy(node.op, node.args)
                 self.values |= zip(node.op.results, copy.results, strict=True)
-                if isinstance(node, nodes.Allocate) and isinstance(copy.results[0].type, HandleType):
+                declared = getattr(node, "buffer", None)
+                if isinstance(declared, DeclaredBuffer) and not isinstance(declared, Buffer):
+                    self.memory[declared] = copy.results[0]
+                is_pointer = isinstance(copy.results[0].type, HandleType)
+                if isinstance(node, nodes.Allocate | nodes.AllocateConst) and is_pointer:
                     self.known[node.buffer_var] = copy.results[0]
                     self.declare_views(builder, node.body, [node.buffer_var])
                 self.write(builder, node.body)
             case nodes.AssertStmt(body=nodes.Stmt() as body):
                 self._other(builder, writer.copy(node.op, node.args), node)
                 self.write(builder, body)
-            case nodes.Block():
+            case blocks.Block():
                 self.write(builder, node.contents)
-            case nodes.BlockRealize() if isinstance(node.op, FuncOp):
+            case blocks.BlockRealize() if isinstance(node.op, FuncOp):
                 self.write(builder, node.block)
             case nodes.OtherStmt():
                 self._other(builder, writer.copy(node.op, node.args), node)

@@ -9,7 +9,6 @@ from xdsl.ir import Operation
 
 from ....core.errors import ScheduleError
 from ....dialects.tir import FuncOp
-from ....expressions.axes import IterVar
 from ....expressions.buffers import Buffer
 from ....expressions.expr import (
     EQ,
@@ -60,14 +59,14 @@ from ..driver import build
 from ..intrinsics import CallEffectKind
 from ..ir.module import IRModule, PrimFunc
 from ..ir.range import Range
-from ..nodes.declarations import Var, decl_buffer, ret
+from ..nodes.blocks import Block, BlockRealize, MatchBufferRegion
+from ..nodes.declarations import IterVar, Var, decl_buffer, ret
 from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, EqualOp, Let, Load, NotEqualOp, Ramp, Shuffle
 from ..nodes.stmt import (
     Allocate,
+    AllocateConst,
     AssertStmt,
     AttrStmt,
-    Block,
-    BlockRealize,
     BufferRealize,
     BufferStore,
     DeclBuffer,
@@ -221,6 +220,7 @@ __all__ = [
     "NE",
     "Add",
     "Allocate",
+    "AllocateConst",
     "And",
     "Any",
     "AssertStmt",
@@ -261,6 +261,7 @@ __all__ = [
     "LetStmt",
     "Load",
     "LoopRV",
+    "MatchBufferRegion",
     "Max",
     "Min",
     "Mod",

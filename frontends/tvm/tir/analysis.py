@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from xdsl.dialects.builtin import MemRefType, VectorType
-from xdsl.ir import BlockArgument, Operation
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Block, BlockArgument, Operation
 
 from ....analysis.scopes import ancestors, function_around, output_blocks
 from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES, bound_loop_range, outermost_bound_loops, thread_axis_of
 from ....analysis.threads.memories import memory_of
 from ....core.diagnostics import where
 from ....core.dtypes import element_byte_size
-from ....core.errors import OptionError, PassError, StepwellError, UnsupportedError
+from ....core.errors import OptionError, PassError, ScheduleError, StepwellError, UnsupportedError
 from ....core.walking import find_ops
 from ....dialects.tir import (
+    AllocateConstOp,
     AllocateOp,
     AllocBufferOp,
     BlockOp,
@@ -28,13 +30,16 @@ from ....dialects.tir import (
     StoreOp,
     scope_of,
 )
-from ....dialects.tir.base import DYNAMIC
 from ....dialects.tir.tree import has_effect
 from ....expressions.axes import Range
 from ....expressions.expr import BinaryOp, CmpOp, PrimExpr, Select, Var
 from ....module import Module
 from ....schedule import Schedule
 from ....schedule.handles import BlockLike
+from ....transforms.pipelines import run_pipeline
+from ....transforms.tir.check_bounds import TirCheckBoundsPass
+from ....transforms.tir.lower_match_buffers import TirLowerMatchBuffersPass
+from ....transforms.tir.resolve_blocks import TirResolveBlocksPass
 from ..absent import report_absent
 from ..ir.comparison import structural_equal
 from ..ir.module import PrimFunc
@@ -42,7 +47,8 @@ from ..nodes.expr import BufferLoad
 from ..nodes.functor import children_of, post_order_visit
 from ..nodes.stmt import BufferStore, Declaration, For, IfThenElse, LetStmt, OtherStmt, Stmt
 from ..target.target import Target
-from ..transform import as_module
+from ..transform import FunctionalPass, PassInfo, as_module
+from .access_regions import detect_buffer_access_lca, get_block_access_region, get_block_read_write_region
 
 __getattr__ = report_absent("tvm.tir.analysis")
 
@@ -181,38 +187,72 @@ def calculate_allocated_bytes(func_or_mod: Module) -> dict[str, dict[str, int]]:
     return result
 
 
+class EffectError(PassError, AssertionError):
+    """A function has effects besides its result."""
+
+
 def is_pure_function(func: Module) -> bool:
     """Whether a function has no effect besides its result: no store to a parameter, and no call with effects."""
     for op in func.op.walk():
         if isinstance(op, StoreOp) and isinstance(memory_of(op.buffer), BlockArgument):
             return False
-        if isinstance(op, CallExternOp | CallIntrinOp) and has_effect(op):
+        is_pure = isinstance(op, CallExternOp) and op.pure is not None
+        if isinstance(op, CallExternOp | CallIntrinOp) and has_effect(op) and not is_pure:
             return False
     return True
 
 
 def assert_pure_function(func: Module) -> bool:
-    """True for a function without effects. PassError for another one."""
+    """True for a function without effects. EffectError, a PassError and an AssertionError, for another one."""
     if not is_pure_function(func):
-        raise PassError(f"function {', '.join(func.function_ops)} has effects, expected a pure function")
+        raise EffectError(f"function {', '.join(func.function_ops)} has effects, expected a pure function")
     return True
 
 
+def calculate_constant_bytes(func: Module, constant_byte_alignment: int = 1) -> int:
+    """The bytes of all constant arrays of a function, each rounded up to the alignment."""
+    sizes = [
+        prod(op.value.get_shape()) * element_byte_size(op.value.get_element_type())
+        for op in find_ops(func.op, AllocateConstOp)
+    ]
+    return sum(-(-size // constant_byte_alignment) * constant_byte_alignment for size in sizes)
+
+
+def OOBChecker() -> FunctionalPass:
+    """A pass that changes nothing. ScheduleError for an access outside of a buffer that every call of a function makes,
+    as far as `tir-check-bounds` proves."""
+
+    def check(mod: Any, ctx: Any) -> Module:
+        try:
+            run_pipeline(mod, [TirResolveBlocksPass(), TirLowerMatchBuffersPass(), TirCheckBoundsPass()])
+        except PassError as error:
+            raise ScheduleError(re.sub(r"(\S+) is accessed", r"buffer \1 is accessed", str(error), count=1)) from None
+        return mod
+
+    return FunctionalPass(check, PassInfo(0, "tir.analysis.OOBChecker"))
+
+
 def calculate_workspace_bytes(func: Module, workspace_byte_alignment: int = 1) -> int:
-    """The bytes of all memory that a function allocates, each allocation rounded up to the alignment.
+    """The most bytes that the memory of a function takes at one time, each allocation rounded up to the alignment.
+    Memory lives to the end of the statements around it.
 
     UnsupportedError for an allocation whose size is not known.
     """
-    total = 0
-    for op in find_ops(func.op, AllocBufferOp, AllocateOp):
-        type = op.results[0].type
-        assert isinstance(type, MemRefType)
-        shape = type.get_shape()
-        if DYNAMIC in shape:
-            raise UnsupportedError("calculate_workspace_bytes: an allocation whose size is not known")
-        size = prod(shape) * element_byte_size(type.element_type)  # pyright: ignore[reportUnknownArgumentType]
-        total += -(-size // workspace_byte_alignment) * workspace_byte_alignment
-    return total
+    return max((_peak(block, workspace_byte_alignment) for op in [func.op] for block in _blocks(op)), default=0)
+
+
+def _peak(block: Block, alignment: int) -> int:
+    """The most bytes that statements take at one time."""
+    used = most = 0
+    for op in block.ops:
+        if isinstance(op, AllocBufferOp | AllocateOp):
+            used += -(-_allocated_bytes(op) // alignment) * alignment
+        most = max(most, used, *(used + _peak(inner, alignment) for inner in _blocks(op)))
+    return most
+
+
+def _blocks(op: Operation) -> list[Block]:
+    return [block for region in op.regions for block in region.blocks]
 
 
 def estimate_tir_flops(stmt_or_mod: Stmt | Module) -> float:
@@ -293,11 +333,16 @@ def is_output_block(sch: Schedule, block: BlockLike) -> bool:
 
 
 __all__ = [
+    "OOBChecker",
     "assert_pure_function",
     "calculate_allocated_bytes",
+    "calculate_constant_bytes",
     "calculate_workspace_bytes",
+    "detect_buffer_access_lca",
     "estimate_tir_flops",
     "expr_deep_equal",
+    "get_block_access_region",
+    "get_block_read_write_region",
     "has_block",
     "is_output_block",
     "is_pure_function",

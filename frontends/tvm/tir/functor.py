@@ -40,14 +40,13 @@ from ....expressions.expr import (
 )
 from ....expressions.tensor import ProducerLoad, Reduce
 from ..absent import report_absent
+from ..nodes.blocks import Block, BlockRealize
 from ..nodes.expr import Broadcast, BufferLoad, Let, Ramp, Shuffle
 from ..nodes.functor import children_of, map_children
 from ..nodes.stmt import (
     Allocate,
     AssertStmt,
     AttrStmt,
-    Block,
-    BlockRealize,
     BufferRealize,
     BufferStore,
     DeclBuffer,

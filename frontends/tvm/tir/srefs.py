@@ -9,9 +9,10 @@ from xdsl.ir import Operation
 from ....analysis.scopes import ancestors, function_around
 from ....core.errors import ScheduleError
 from ....dialects.tir import BlockOp, ForOp, FuncOp
+from ..nodes.blocks import Block
 from ..nodes.functor import post_order_visit
 from ..nodes.reading import NodeReader
-from ..nodes.stmt import Block, For, Stmt
+from ..nodes.stmt import For, Stmt
 
 
 @dataclass(frozen=True)
