@@ -145,12 +145,11 @@ class TensorStructInfo(StructInfo):
         vdevice: VDevice | Device | str | None = None,
         ndim: int = -1,
     ):
-        """shape: integers, names, and expressions of variables, a `ShapeExpr`, or a variable for a shape, of which the
-        rank is used.
+        """shape: integers, names, and expressions of variables, or an expression of a shape, whose type is used.
         vdevice: the device of the tensor, one of the module.
         ndim: the rank of an unknown shape, -1 if unknown. ArgumentError for another value than a device."""
         if isinstance(info := getattr(shape, "struct_info", None), StructInfo):  # the value of a shape
-            shape, ndim = getattr(shape, "values", None), info.ndim
+            shape, ndim = info.shape, info.ndim
         sizes = None if shape is None else [size_of(each) for each in shape]
         type = tensor(sizes, dtype or None, None if sizes is not None or ndim < 0 else ndim)
         super().__init__(type, None if vdevice is None else name_of_device(vdevice), variables_in(shape or ()))
