@@ -416,7 +416,7 @@ class _Inference:
             return
         unknown = {each for each, stated in zip(first, known, strict=True) if stated is None}
         for dtype in unknown & _OTHERS.keys():
-            yield tuple(_OTHERS[dtype] if each == dtype else each for each in first)
+            yield tuple(_OTHERS[str(dtype)] if each == dtype else each for each in first)
 
     def _result(self, completion: _Completion) -> Attribute | None:
         exact, sizes = True, _Names({name for type in self.types for name in names_in(type)})

@@ -147,6 +147,8 @@ def single_reshape(call: Call, _: set[Var]) -> Expr | None:
     if not _is_call(call, "reshape"):
         return None
     source, shape = call.args[0], call.struct_info.shape
+    if not isinstance(source, Expr):
+        return None
     if shape is not None and source.struct_info.shape == shape:
         return source
     inner = _value(source)
