@@ -186,3 +186,25 @@ def test_calls_for_their_effects_alone_are_kept(in_region: bool) -> None:
     x, y = np.arange(3, dtype="float32"), tvm.nd.array(np.zeros(3, "float32"))
     machine(Region if in_region else Plain)["main"](tvm.nd.array(x), y)
     np.testing.assert_array_equal(y.numpy(), x)
+
+
+def test_a_function_that_calls_itself_with_tensors_of_parts_of_a_type() -> None:
+    @tvm.register_func("tests.is_zero", override=True)
+    def is_zero(x: Any) -> Any:
+        return tvm.nd.array(np.array([float(x.numpy()[0] == 0)], "float32"))
+
+    @I.ir_module
+    class Power:
+        @R.function
+        def main(n: R.Tensor((1,), "float32")) -> R.Tensor:
+            stops = R.call_pure_packed("tests.is_zero", n, sinfo_args=R.Tensor(ndim=1, dtype="float32"))
+            if stops:
+                y = R.const(1.0)
+            else:
+                less = R.subtract(n, R.const([1.0], "float32"))
+                one: R.Tensor(ndim=1, dtype="float32") = less
+                half = Power.main(one)
+                y = R.add(half, half)
+            return y
+
+    assert float(machine(Power)["main"](np.array([5], "float32")).numpy()) == 32.0
