@@ -22,7 +22,7 @@ from ....operators.relax import (
     ReturnOp,
     YieldOp,
 )
-from ....operators.relax.types import accepts, is_tensor, may_match, prim, tensor
+from ....operators.relax.types import accepts, known_dtype, may_match, prim, tensor
 from ....operators.relax.words import join
 from ....operators.relay import ConstantOp
 from .. import syntax
@@ -228,9 +228,10 @@ def _yield_as(block: Block, type: Attribute) -> None:
 
 def _condition(context: RelaxContext, value: SSAValue, span: Span) -> SSAValue:
     """A condition, by a cast to one truth value if a part of its type is known. A tensor of another data type is true
-    if its first element is not 0."""
+    if its only element is not 0."""
     flag = tensor([], "bool")
-    if is_tensor(value.type) and not may_match(flag, value.type):
+    single = [tensor(sizes, known_dtype(value.type)) for sizes in ([], [1])]
+    if not may_match(flag, value.type) and any(may_match(type, value.type) for type in single):
         call = CallPurePackedOp("vm.builtin.read_if_cond", [value], prim(None, "bool"))
         return context.insert(call, span).output
     is_partial = isinstance(value.type, PartialTensorType | ObjectType) and may_match(flag, value.type)
