@@ -12,10 +12,12 @@ from xdsl.interpreter import Interpreter, PythonValues, impl, impl_callable, reg
 from xdsl.ir import Attribute
 
 from ...core.dtypes import numpy_dtype
-from ...core.errors import ArgumentError
+from ...core.errors import ArgumentError, SizeError
+from ...expressions.errors import TeError
 from ...expressions.sizes import evaluate_size
 from ...operators.relax import (
     AllocTensorOp,
+    ApplyOp,
     CallDpsPackedOp,
     CallInplacePackedOp,
     CallOp,
@@ -42,6 +44,7 @@ from ...operators.relax.types import known_shape, number_of
 from ...operators.relay import dtype_of_tensor
 from ..devices.device import cpu
 from ..oracle.context import location_of
+from ..relax.applications import type_of_value
 from ..relax.values import Mismatch, Value, argument_error, type_checker
 from ..runtime.packed import call_function, get_global_func
 from .regions import run_region
@@ -105,6 +108,16 @@ class RelaxFunctions(StatefulFunctions):
     @impl(CallPurePackedOp)
     def run_call_pure_packed(self, interpreter: Interpreter, op: CallPurePackedOp, args: PythonValues) -> PythonValues:
         return self._checked(interpreter, op.func_name.data, args, op.output.type)
+
+    @impl(ApplyOp)
+    def run_apply(self, interpreter: Interpreter, op: ApplyOp, args: PythonValues) -> PythonValues:
+        types = [type_of_value(value, arg.type) for value, arg in zip(args, op.args, strict=True)]
+        try:
+            func, _ = op.template.function(types)
+        except (TeError, SizeError) as error:
+            raise ArgumentError(f"{location_of(op)}{op.name}: {error}") from None
+        (value,) = self.call_func(interpreter, func, args)
+        return (_match(f"{location_of(op)}{op.name}", value, op.output.type, _sizes(interpreter)),)
 
     def _call(self, name: str, args: Sequence[Value]) -> Value:
         function = get_global_func(name) if self.packed is None else self.packed[name]

@@ -19,6 +19,7 @@ from ...core.sizes import byte_count, check_shape
 from ...expressions.sizes import size_function
 from ...operators.relax import (
     AllocTensorOp,
+    ApplyOp,
     CallDpsPackedOp,
     CallInplacePackedOp,
     CallOp,
@@ -53,6 +54,7 @@ from ..graph.executable import allocate_array, to_device
 from ..runtime.memory import allocate, empty_array
 from ..runtime.packed import call_function, get_global_func
 from ..runtime.program import Program
+from .applications import application
 from .memory import Workspaces, argument_of
 from .profile import CallProfile, StepTime, shapes_of, step_name
 from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
@@ -468,12 +470,22 @@ def _packed(compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInpla
     return _checked_result(compiler, op, lambda registers: call_function(name, get_global_func(name), read(registers)))
 
 
+def _apply(compiler: _Compiler, op: ApplyOp) -> Step:
+    """A word on operands whose types are known at run time only."""
+    read, place = _reader(compiler.reads(op.args)), f"{where(op)}{compiler.name}: R.{op.word.data}"
+    call = application(op, compiler.device(op.output), place)
+    return _checked_result(compiler, op, lambda registers: call(read(registers)))
+
+
 def _checked_result(
-    compiler: _Compiler, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp, call: Callable[[Registers], Value]
+    compiler: _Compiler,
+    op: ApplyOp | CallPackedOp | CallPurePackedOp | CallInplacePackedOp,
+    call: Callable[[Registers], Value],
 ) -> Step:
-    """The step that checks the result of a packed function."""
+    """The step that checks the result of a packed function, or of a word."""
     bind, check = type_checker(op.output.type, compiler.device(op.output))
-    output, place = compiler.define(op.output), f"{compiler.name}: result of packed function {op.func_name.data!r}"
+    what = f"R.{op.word.data}" if isinstance(op, ApplyOp) else f"packed function {op.func_name.data!r}"
+    output, place = compiler.define(op.output), f"{compiler.name}: result of {what}"
 
     def run(registers: Registers, sizes: Sizes) -> None:
         result = call(registers)
@@ -636,6 +648,7 @@ def _match_cast(compiler: _Compiler, op: MatchCastOp) -> Step:
 
 _COMPILERS: dict[type[Operation], Callable[[_Compiler, Any], Step]] = {
     AllocTensorOp: _alloc_tensor,
+    ApplyOp: _apply,
     CallDpsPackedOp: _dps_packed,
     CallInplacePackedOp: _packed,
     CallOp: _call,

@@ -44,6 +44,11 @@ def shape_to_tensor(shape: tuple[int, ...], *_: Array) -> Array:
     return np.array(shape, np.int64)
 
 
+def read_condition(x: Any) -> bool:
+    """Whether the first element of an array is not 0."""
+    return bool(_array(x).reshape(-1)[0] != 0)
+
+
 def reshape(x: Any, shape: tuple[int, ...]) -> Any:
     """The array in another shape."""
     return host_functions.on_host(lambda array: np.asarray(array.reshape(shape), order="C"))(x)
@@ -191,6 +196,7 @@ TVM_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vm.builtin.invoke_closure": invoke_closure,
     "vm.builtin.make_closure": make_closure,
     "vm.builtin.null_value": lambda: None,
+    "vm.builtin.read_if_cond": read_condition,
     "vm.builtin.reshape": reshape,
     "vm.builtin.tensor_to_shape": tensor_to_shape,
 }

@@ -16,9 +16,11 @@ from .memory import AllocTensorOp
 from .text import function_lines
 from .types import CallableType, ObjectType, PartialTensorType, PrimType, ShapeType
 from .values import MatchCastOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp
+from .words import ApplyOp
 
 __all__ = [
     "AllocTensorOp",
+    "ApplyOp",
     "CallDpsPackedOp",
     "CallInplacePackedOp",
     "CallOp",
@@ -55,6 +57,7 @@ Relax = Dialect(
     "relax",
     [
         AllocTensorOp,
+        ApplyOp,
         CallDpsPackedOp,
         CallOp,
         CallInplacePackedOp,

@@ -21,7 +21,10 @@ Values: TypeAlias = Sequence[SSAValue]
 
 
 def reshape(builder: RelayBuilder, x: SSAValue, shape: Any) -> Values:
-    shape = shape if isinstance(shape, list | tuple) else (shape,)
+    shape = list(shape) if isinstance(shape, list | tuple) else [shape]  # pyright: ignore[reportUnknownArgumentType]
+    for axis, (size, extent) in enumerate(zip(shape, shape_of(x), strict=False)):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if size == 0:  # the code of the extent of the operand
+            shape[axis] = extent
     if len({size for size in shape if isinstance(size, str) and size not in shape_of(x)}) > 1:
         return packed_words.reshape_to(builder, x, shape)  # pyright: ignore[reportUnknownArgumentType]
     codes = reshape_codes(shape_of(x), shape)  # pyright: ignore[reportUnknownArgumentType]
@@ -55,11 +58,20 @@ def _expand_dims(builder: RelayBuilder, x: SSAValue, axis: Any) -> Values:
     axes = list(axis) if isinstance(axis, list | tuple) else [axis]  # pyright: ignore[reportUnknownArgumentType]
     rank = len(shape_of(x)) + len(axes)
     places = sorted(each + rank if each < 0 else each for each in axes)
-    if not places or len(set(places)) < len(places):
+    if not places:
+        return [x]
+    if len(set(places)) < len(places):
         raise TeError(f"expand_dims: axis {axes}, expected distinct axes")
     for place in places[:-1]:
         x = builder.operator("expand_dims", x, axis=place)
     return builder.operators("expand_dims", x, axis=places[-1])
+
+
+def _repeat(builder: RelayBuilder, data: SSAValue, repeats: int, axis: int | None = None) -> Values:
+    """Each element several times along an axis, by default of all elements in one dimension."""
+    if axis is None:
+        (data,) = _flatten(builder, data)
+    return builder.operators("repeat", data, repeats=repeats, axis=axis or 0)
 
 
 def _pad(
@@ -206,7 +218,12 @@ def _full_like(builder: RelayBuilder, x: SSAValue, fill_value: Any, dtype: str |
         else fill_value
     )
     if not isinstance(number, int | float):
-        raise TeError("full_like: a tensor as fill_value, expected a constant")
+        if not isinstance(fill_value, SSAValue):
+            raise TeError(f"full_like: fill_value {fill_value!r}, expected a number or a tensor without dimensions")
+        if shape_of(fill_value):
+            raise TeError("full_like: a tensor as fill_value, expected a number or a tensor without dimensions")
+        kind = dtype or dtype_of_tensor(x)
+        return builder.operators("broadcast_to_like", builder.cast(fill_value, kind), x)
     return _in_dtype(builder, builder.operators("full_like", x, fill_value=number), dtype)
 
 
@@ -528,6 +545,7 @@ COMPOSITES: dict[str, Callable[..., Values]] = {
     "ones": symbolic.filled("ones"),
     "ones_like": _like("ones_like"),
     "outer": _outer,
+    "repeat": _repeat,
     "reshape": reshape,
     "scatter_nd": _scatter_nd,
     "shape_to_tensor": symbolic.shape_to_tensor,

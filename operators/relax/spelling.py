@@ -173,8 +173,9 @@ def spelling_of_word(name: str) -> Spelling:
     return Spelling(name, own, operator.operands, {each.name: each.name for each in operator.attributes})
 
 
-def build_word(builder: RelayBuilder, name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Values:
-    """The results of the operators of `R.name(*args, **keywords)`, inserted by a builder.
+def build_known_word(builder: RelayBuilder, name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Values:
+    """The results of the operators of `R.name(*args, **keywords)` on tensors of known rank and data type, inserted by a
+    builder.
 
     Raises TeError for an unknown word, and for arguments that do not match it.
     """
@@ -280,7 +281,7 @@ _SINGLE_AXIS = ("nn.layer_norm", "nn.rms_norm", "expand_dims", "reverse")
 def spell(op: OperatorOp) -> tuple[str, list[SSAValue], dict[str, Any], bool]:
     """The word of an operator, its operands, its attributes by parameter, and whether the operands are a tuple.
 
-    `build_word` of the result builds an equal operator.
+    `build_known_word` of the result builds an equal operator.
     """
     attributes = op.explicit_attributes
     composite = _spell_composite(op, attributes)

@@ -206,7 +206,10 @@ def split(builder: RelayBuilder, x: SSAValue, indices_or_sections: Any, axis: in
     """The parts of a tensor along an axis; of an extent with a name, the parts before the last have equal extents."""
     extents = shape_of(x)
     count = indices_or_sections
-    if not -len(extents) <= axis < len(extents) or isinstance(extents[axis], int):
+    is_known = not -len(extents) <= axis < len(extents) or isinstance(extents[axis], int)
+    if is_known and isinstance(count, int) and count > 1:
+        count = _cuts(extents, axis, count)
+    if is_known and not is_symbolic(count):
         return builder.operators("split", x, indices_or_sections=count, axis=axis)
     if isinstance(count, int):
         part = normal_size(f"({extents[axis]} + {count - 1}) // {count}")
@@ -215,6 +218,15 @@ def split(builder: RelayBuilder, x: SSAValue, indices_or_sections: Any, axis: in
         cuts = list(count)
     bounds = [0, *cuts, extents[axis]]
     return [strided_slice(builder, x, [axis], [first], [stop])[0] for first, stop in pairwise(bounds)]
+
+
+def _cuts(extents: Sequence[Size], axis: int, count: int) -> int | list[int]:
+    """The number of parts of a known extent, or the ends of parts of which the last one is smaller."""
+    extent = extents[axis] if -len(extents) <= axis < len(extents) else 0
+    assert isinstance(extent, int)
+    part = -(-extent // count)
+    is_even = extent % count == 0 or part * (count - 1) > extent
+    return count if is_even else [part * n for n in range(1, count)]
 
 
 def shape_to_tensor(builder: RelayBuilder, shape: Sequence[Size]) -> Values:

@@ -43,6 +43,7 @@ from .types import (
     replace_names,
 )
 from .values import MatchCastOp, PrimValueOp, ShapeOfOp, ShapeOp, StringOp, TupleGetOp, TupleOp
+from .words import MEMBER, TUPLES, ApplyOp, parameters_of
 
 METADATA = 'metadata["relax.expr.Constant"]'
 """The table of constant arrays of a module, in the text of its functions."""
@@ -294,7 +295,7 @@ def _print_operator(printer: _Printer, op: OperatorOp) -> None:
         is_shape = word == "reshape"
         texts.append(f"R.shape({printer.shape(value)})" if is_shape else f"{name}={printer.attribute(value)}")
     text = f"R.{word}({', '.join(texts)})"
-    if len(op.outputs) == 1:
+    if len(op.outputs) == 1 and word not in TUPLES:
         printer.bind(op.outputs[0], text, annotated=True)
         return
     users = [use.operation for output in op.outputs[:1] for use in output.uses]
@@ -304,6 +305,19 @@ def _print_operator(printer: _Printer, op: OperatorOp) -> None:
     name = printer.values[named]
     printer.values |= dict.fromkeys(tuples, name)
     printer.values |= {output: f"{name}[{n}]" for n, output in enumerate(op.outputs)}
+
+
+def _print_apply(printer: _Printer, op: ApplyOp) -> None:
+    texts: dict[str, list[str]] = {}
+    for parameter, arg in zip((each.data for each in op.parameters.data), op.args, strict=True):
+        texts.setdefault(parameter, []).append(printer.value(arg))
+    arguments: list[str] = []
+    for (parameter, items), name in zip(texts.items(), parameters_of(op.word.data), strict=False):
+        text = tuple_text(items) if parameter.endswith(MEMBER) else items[0]
+        is_next = parameter.removesuffix(MEMBER) == name
+        arguments.append(text if is_next else f"{parameter.removesuffix(MEMBER)}={text}")
+    arguments += [f"{name}={printer.attribute(value)}" for name, value in op.attribute_values.items()]
+    printer.bind(op.output, f"R.{op.word.data}({', '.join(arguments)})", annotated=True)
 
 
 def _print_constant(printer: _Printer, op: ConstantOp) -> None:
@@ -453,6 +467,7 @@ def _prim_text(printer: _Printer, op: PrimValueOp) -> str:
 _PRINTERS.update(
     {
         AllocTensorOp: _print_alloc_tensor,
+        ApplyOp: _print_apply,
         CallDpsPackedOp: _print_call_dps_packed,
         CallInplacePackedOp: _print_packed("call_inplace_packed"),
         CallOp: _print_call,

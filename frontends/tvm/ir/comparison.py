@@ -93,9 +93,9 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
         case _ if hasattr(type(node), "structural_form"):
             return node.structural_form(map_free_vars)
         case PrimFunc():
-            return _module_form(IRModule({"main": node}))
+            return module_form(IRModule({"main": node}))
         case Module():
-            return _module_form(node)
+            return module_form(node)
         case TirBlock(underneath=BlockOp() as op):
             return _text_without_names(op)
         case Stmt():
@@ -169,7 +169,7 @@ def _annotated(functions: Mapping[str, Function]) -> Mapping[str, Function]:
     return {name: TypeAnnotator().visit(func) for name, func in functions.items()}
 
 
-def _module_form(mod: Module) -> list[str]:
+def module_form(mod: Module) -> list[str]:
     """The text of a copy without names, functions by name."""
     lines: list[str] = []
     if isinstance(mod, IRModule):

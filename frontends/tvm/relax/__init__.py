@@ -22,6 +22,7 @@ from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, front
 from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
 from .calls import *  # noqa: F403
+from .effects import keep_unused_calls
 from .expr import *  # noqa: F403
 from .expr_functor import PyExprMutator, PyExprVisitor
 from .function import Function
@@ -83,7 +84,7 @@ def build(
         if given not in (None, *BUILDING):
             mod = (get_pipeline(given) if isinstance(given, str) else given)(as_module(mod))
     level = PassContext.current().opt_level
-    mod = call_own_kernels(transform.replace_calls(as_module(mod), {}))
+    mod = keep_unused_calls(call_own_kernels(transform.replace_calls(as_module(mod), {})))
     return Executable(build_relax(mod, target_of(target).compiled, opt_level=level))
 
 

@@ -16,9 +16,9 @@ from ....core.errors import ArgumentError, UnsupportedError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
 from ....operators.relax.functions import sizes_of_call
-from ....operators.relax.packed_words import known_tensor
-from ....operators.relax.spelling import COMPOSITES, all_words, build_word, spelling_of_word
+from ....operators.relax.spelling import COMPOSITES, all_words, spelling_of_word
 from ....operators.relax.types import ShapeType, known_shape, substitute
+from ....operators.relax.words import build_word, whole_value
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
 from ..ir.vdevice import VDevice, name_of_device
@@ -158,11 +158,37 @@ class Words(ModuleType):
         MissingOperandError for an operand without an argument."""
         parameters = _parameters(self._path)
         named = {**dict(zip(parameters, args, strict=False)), **attributes}
-        extra = args[len(parameters) :]
+        if len(args) > len(parameters):
+            text = f"relax.op.{self._path}: {len(args)} arguments, expected {', '.join(parameters)}"
+            raise OperandCountError(text)
         _require_operands(self._path, named)
-        operands = [value for name, value in named.items() if _is_operand(self._path, name, value)]
-        others = {name: value for name, value in named.items() if not _is_operand(self._path, name, value)}
-        return Call(Op.get(PREFIX + self._path), [*operands, *extra], others)
+        operands = _operands_of(self._path, named, parameters)
+        others = {name: value for name, value in named.items() if name not in operands}
+        return Call(Op.get(PREFIX + self._path), list(operands.values()), others)
+
+
+def _operands_of(word: str, named: Mapping[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
+    """The operands of a call, which have the first parameters of the word: a shape before a tensor is an operand. Other
+    tensors are attributes."""
+    count = max((n for n, name in enumerate(parameters, 1) if _is_given(word, name, named)), default=0)
+    operands: dict[str, Any] = {}
+    for name in parameters[:count]:
+        value = named.get(name)
+        if _is_given(word, name, named):
+            operands[name] = value
+        elif isinstance(value, list | tuple) and value:
+            operands[name] = ShapeExpr(value)  # pyright: ignore[reportUnknownArgumentType]
+        else:
+            break
+    return operands
+
+
+def _is_given(word: str, name: str, named: Mapping[str, Any]) -> bool:
+    return name in named and _is_operand(word, name, named[name])
+
+
+class OperandCountError(ArgumentError, TypeError):
+    """A call of an operator with more arguments than it has parameters."""
 
 
 class MissingOperandError(ArgumentError, TypeError):
@@ -234,8 +260,8 @@ def _emit_function_call(writer: Writer, call: Call, name: str) -> SSAValue:
 def _emit_operator(writer: Writer, call: Call, name: str) -> SSAValue:
     arguments = [_argument(writer, each) for each in call.args]
     attributes = {key: _argument(writer, each) for key, each in call.attrs.explicit.items()}
-    results = build_word(writer, name.removeprefix(PREFIX), arguments, attributes)
-    return results[0] if len(results) == 1 else writer.insert(relax.TupleOp(results)).output
+    word = name.removeprefix(PREFIX)
+    return whole_value(writer, word, build_word(writer, word, arguments, attributes))
 
 
 def _argument(writer: Writer, value: Any) -> Any:
@@ -262,7 +288,7 @@ def _argument(writer: Writer, value: Any) -> Any:
 def _fields(writer: Writer, value: SSAValue) -> Any:
     """A tensor, or the list of the fields of a tuple."""
     if not isinstance(value.type, TupleType):
-        return known_tensor(writer, value) or value
+        return value
     return [writer.field(value, n) for n in range(len(value.type.types.data))]
 
 

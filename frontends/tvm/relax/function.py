@@ -188,6 +188,41 @@ class Function(FunctionModule):
         assert isinstance(func, relax.FuncOp)
         return Function.from_op(func, bound.constants, self._module)
 
+    def structural_form(self, map_free_vars: bool) -> list[str]:
+        """The lines of a text that is equal for structurally equal functions: private ones have no name."""
+        # lazy: nodes of all kinds are compared
+        from ..ir.comparison import module_form
+
+        if self.func.private is None:
+            return module_form(self)
+        copy = self.func.clone()
+        copy.properties["sym_name"] = StringAttr("main")
+        return module_form(Function.from_op(copy, self.constants))
+
+    def inline_functions(self, function_map: Mapping[Any, Function]) -> Function:
+        """A copy of the function with the operations of functions in place of their calls.
+
+        function_map: functions by their names or global variables. ArgumentError for a name that the function does not
+        call, for two entries of one name, and for a function that calls itself.
+        """
+        # lazy: passes on modules read functions
+        from .inlining import callees_of, inline_calls
+
+        names = [str(getattr(key, "name_hint", key)) for key in function_map]
+        name = self.func.sym_name.data
+        functions = dict(zip(names, (each.func for each in function_map.values()), strict=True))
+        called = {each for func in (self.func, *functions.values()) for each in callees_of(func)}
+        for each in names:
+            if names.count(each) > 1:
+                raise ArgumentError(f"inline_functions: two functions {each}, expected one for each name")
+            if each not in called:
+                known = ", ".join(callees_of(self.func)) or "none"
+                raise ArgumentError(f"inline_functions: function {each!r}, expected one that {name} calls ({known})")
+        copy = self.func.clone()
+        inline_calls(copy, functions)
+        constants = {key: array for each in (*function_map.values(), self) for key, array in each.constants.items()}
+        return Function.from_op(copy, constants, self._module)
+
     @property
     def _own_attrs(self) -> Mapping[str, Attribute]:
         """The attributes without the name of the function."""

@@ -14,6 +14,7 @@ from ....operators.relax.calls import result_types
 from ....operators.relax.devices import param_devices
 from ....operators.relax.spelling import COMPOSITES, spell, spelling_of_word
 from ....operators.relax.types import number_of
+from ....operators.relax.words import MEMBER, TUPLES
 from ....operators.relay import ConstantOp, OperatorOp, shape_of
 from ....operators.relay.constants import constant_array
 from ...relay.expr import GlobalVar
@@ -96,7 +97,7 @@ class Reader:
             var = self._variable(op.output, kind)
             return [MatchCast(var, self.values[op.value], struct_info_of(op.output.type))]
         expr = self._expr(op)
-        if len(op.results) == 1:
+        if len(op.results) == 1 and not (isinstance(op, OperatorOp) and spell(op)[0] in TUPLES):
             return [VarBinding(self._variable(op.results[0], kind), expr)]
         var = kind(op.results[0].name_hint or "lv", expr.struct_info)
         self.values.update((result, TupleGetItem(var, n)) for n, result in enumerate(op.results))
@@ -195,6 +196,14 @@ def _placement(reader: Reader, op: relax.ToVdeviceOp | relax.HintOnDeviceOp) -> 
     return Call(Op.get(op.name), [reader.values[op.value]], {"dst_vdevice": VDevice.of_name(op.device.data)})
 
 
+def _apply(reader: Reader, op: relax.ApplyOp) -> Expr:
+    grouped: dict[str, list[Expr]] = {}
+    for parameter, value in zip((each.data for each in op.parameters.data), op.args, strict=True):
+        grouped.setdefault(parameter, []).append(reader.values[value])
+    args = [Tuple(each) if name.endswith(MEMBER) else each[0] for name, each in grouped.items()]
+    return Call(Op.get(f"relax.{op.word.data}"), args, Attrs(op.attribute_values))
+
+
 def _alloc_tensor(_: Reader, op: relax.AllocTensorOp) -> Expr:
     type = struct_info_of(op.output.type)
     return Call(Op.get("relax.builtin.alloc_tensor"), [ShapeExpr(shape_of(op.output))], sinfo_args=[type])
@@ -215,6 +224,7 @@ def _constant(reader: Reader, op: ConstantOp) -> Expr:
 
 _READERS: Mapping[type[Operation], Callable[[Reader, Any], Expr]] = {
     relax.AllocTensorOp: _alloc_tensor,
+    relax.ApplyOp: _apply,
     relax.CallDpsPackedOp: _dps_packed,
     relax.CallInplacePackedOp: _pure_packed,
     relax.CallOp: _call,

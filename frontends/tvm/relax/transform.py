@@ -15,6 +15,7 @@ from ....operators.relax import FuncOp
 from ....operators.relax.devices import replace_device
 from ....transforms.pipelines import run_pipeline
 from ....transforms.relax.allocate_results import RelaxAllocateResultsPass
+from ....transforms.relax.functions import relax_functions
 from ....transforms.relax.fuse_kernels import RelaxFuseKernelsPass
 from ....transforms.relax.inline_dataflow import RelaxInlineDataflowPass
 from ....transforms.relax.legalize_operators import RelaxLegalizeOperatorsPass
@@ -41,8 +42,20 @@ from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
+from .inlining import inline_private_functions
 from .parallel import Check, CombineProducts
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from .rewrites import (
+    Rule,
+    expand_product_of_sum,
+    fast_rules,
+    rewrite,
+    single_reshape,
+    take_after_product,
+    to_dataflow,
+    transpose_after_concatenation,
+)
+from .signatures import expand_tuple_arguments, remove_unused_outputs, remove_unused_parameters
 from .sizes import with_sizes
 from .struct_info import TupleStructInfo
 from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
@@ -55,10 +68,8 @@ FunctionPass = DataflowBlockPass = FunctionalPass
 IN_BUILD = (
     "AllocateWorkspace",
     "AnnotateTIROpPattern",
-    "AttachGlobalSymbol",
     "CanonicalizeBindings",
     "ComputePrimValue",
-    "ConvertToDataflow",
     "FuseTransposeMatmul",
     "KillAfterLastUse",
     "LambdaLift",
@@ -400,24 +411,111 @@ def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
     return FunctionalPass(lambda mod, ctx: _on_functions(bundle, mod), PassInfo(0, "BundleModelParams"))
 
 
+def _in_place(name: str, change: Callable[[Any], None]) -> FunctionalPass:
+    """A pass that changes a copy of the operations of a module."""
+
+    def run(mod: IRModule, ctx: PassContext) -> Module:
+        result = IRModule(mod.op.clone(), mod.constants)
+        change(result.op)
+        return result
+
+    return FunctionalPass(run, PassInfo(0, name))
+
+
+def RemoveUnusedParameters() -> FunctionalPass:
+    """Removes the parameters of private functions that the functions do not use. A name of a size that only such a
+    parameter determines becomes a number among the parameters."""
+    return _in_place("RemoveUnusedParameters", remove_unused_parameters)
+
+
+def RemoveUnusedOutputs() -> FunctionalPass:
+    """Removes the fields of the results of private functions that no call uses."""
+    return _in_place("RemoveUnusedOutputs", remove_unused_outputs)
+
+
+def ExpandTupleArguments() -> FunctionalPass:
+    """Replaces the parameters of private functions that are tuples by their fields."""
+    return _in_place("ExpandTupleArguments", expand_tuple_arguments)
+
+
+def InlinePrivateFunctions() -> FunctionalPass:
+    """Replaces the calls of private functions that are not recursive by their operations, and removes the functions."""
+    return _in_place("InlinePrivateFunctions", inline_private_functions)
+
+
+def ConvertToDataflow(min_size: int = 2) -> FunctionalPass:
+    """Moves consecutive operations without side effects to dataflow regions.
+
+    min_size: the number of computations that a region has at least.
+    """
+    return _in_place("ConvertToDataflow", lambda module: to_dataflow(module, min_size))
+
+
+def AttachGlobalSymbol() -> FunctionalPass:
+    """Makes all functions of programs public: a private one has no global symbol."""
+
+    def publish(module: Any) -> None:
+        for func in relax_functions(module):
+            func.private = None
+
+    return _in_place("AttachGlobalSymbol", publish)
+
+
+def _rewrite(name: str, rule: Rule) -> FunctionalPass:
+    return FunctionalPass(lambda mod, ctx: rewrite(mod, rule), PassInfo(0, name))
+
+
+def ExpandMatmulOfSum() -> FunctionalPass:
+    """Replaces a product with a sum of two matrices by the sum of two products, unless weights, the parameters after
+    the first `num_input`, alone determine the sum."""
+    return _rewrite("ExpandMatmulOfSum", expand_product_of_sum)
+
+
+def ReorderTakeAfterMatmul() -> FunctionalPass:
+    """Replaces a product with selected columns of a matrix by the selected columns of a product."""
+    return _rewrite("ReorderTakeAfterMatmul", take_after_product)
+
+
+def ReorderPermuteDimsAfterConcat() -> FunctionalPass:
+    """Replaces a concatenation of transposes by the transpose of a concatenation."""
+    return _rewrite("ReorderPermuteDimsAfterConcat", transpose_after_concatenation)
+
+
+def RemoveRedundantReshape() -> FunctionalPass:
+    """Replaces a reshape of a reshape by one, and removes reshapes to the shape of the operand."""
+    return _rewrite("RemoveRedundantReshape", single_reshape)
+
+
+def FastMathTransform() -> FunctionalPass:
+    """Replaces `exp`, `erf`, `tanh` and `nn.softmax` by the kernels of `topi.fast_exp` and others, which are as
+    accurate as the operators."""
+    return FunctionalPass(lambda mod, ctx: _Legalizer(mod, fast_rules()).module(), PassInfo(0, "FastMathTransform"))
+
+
 __all__ = [
     "AttachExternModules",
+    "AttachGlobalSymbol",
     "BindParams",
     "BindSymbolicVars",
     "BundleModelParams",
     "CallTIRRewrite",
     "CombineParallelMatmul",
     "ConvertLayout",
+    "ConvertToDataflow",
     "DataflowUseInplaceCalls",
     "DeadCodeElimination",
     "DecomposeOpsForInference",
     "DecomposeOpsForTraining",
     "EliminateCommonSubexpr",
+    "ExpandMatmulOfSum",
+    "ExpandTupleArguments",
+    "FastMathTransform",
     "FoldConstant",
     "FuseOps",
     "FuseOpsByPattern",
     "FuseTIR",
     "Gradient",
+    "InlinePrivateFunctions",
     "LegalizeOps",
     "LiftTransformParams",
     "MergeCompositeFunctions",
@@ -425,6 +523,11 @@ __all__ = [
     "MetaScheduleTuneIRMod",
     "MetaScheduleTuneTIR",
     "RealizeVDevice",
+    "RemoveRedundantReshape",
+    "RemoveUnusedOutputs",
+    "RemoveUnusedParameters",
+    "ReorderPermuteDimsAfterConcat",
+    "ReorderTakeAfterMatmul",
     "RunCodegen",
     "ToMixedPrecision",
     "ToNonDataflow",

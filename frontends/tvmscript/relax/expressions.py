@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, TupleType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ....core.diagnostics import Span
 from ....core.dtypes import mlir_type, parse_dtype
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, binary_expr
-from ....operators.relax import CallOp, PrimValueOp, ShapeType
+from ....operators.relax import CallOp, MatchCastOp, PartialTensorType, PrimValueOp, ShapeType
 from ....operators.relax.functions import sizes_of_call
-from ....operators.relax.types import known_shape, prim, substitute
+from ....operators.relax.types import accepts, known_shape, may_match, prim, substitute
 from .. import syntax
 from ..dispatch import RELAX, calls, evaluate, evaluate_as_python, evaluates
 from ..values import (
@@ -231,5 +232,15 @@ def _call_function(
     if len(operands) != len(expected):
         raise span.error(f"{function.name} takes {len(expected)} arguments, got {len(operands)}")
     sizes = sizes_of_call([operand.type for operand in operands], expected)
+    types = [substitute(type, sizes) for type in expected]
+    operands = [_argument_as(context, each, type, span) for each, type in zip(operands, types, strict=True)]
     result = substitute(callee.result_type, sizes)
     return RelaxValue(context.insert(CallOp(function.name, operands, result), span).output)
+
+
+def _argument_as(context: RelaxContext, value: SSAValue, type: Attribute, span: Span) -> SSAValue:
+    """An argument of a function; of a type of which the parameter states more, by a cast."""
+    is_partial = isinstance(value.type, PartialTensorType) and not accepts(type, value.type)
+    return (
+        context.insert(MatchCastOp(value, type), span).output if is_partial and may_match(type, value.type) else value
+    )

@@ -13,9 +13,9 @@ from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr
 from ....operators.definition import UnknownOperatorError
 from ....operators.relax import PrimType, ShapeType, TupleOp
-from ....operators.relax.packed_words import known_tensor
-from ....operators.relax.spelling import all_words, build_word
-from ....operators.relax.types import is_tensor, number_of
+from ....operators.relax.spelling import all_words
+from ....operators.relax.types import is_tensor, known_shape, number_of
+from ....operators.relax.words import build_word, whole_value
 from ..values import Metadata, RelaxValue, Value, Word, python_number
 from ..vocabulary import RELAX_WORDS, Reader, is_dtype, path_of, word
 from .context import RelaxContext
@@ -34,16 +34,15 @@ def call_operator(
         raise span.error(what if what.startswith(name) else f"{name}: {what}") from None
     except SizeError as error:
         raise span.error(str(error)) from None
-    if len(results) == 1:
-        return RelaxValue(results[0])
-    return RelaxValue(context.insert(TupleOp(results), span).output)
+    return RelaxValue(whole_value(context.at(span), name, results))
 
 
 def _argument(context: RelaxContext, name: str, value: Value, span: Span) -> object:
     """An argument of an operator: a tensor, a tuple of them, a shape or the value of an attribute."""
     match value:
         case RelaxValue() if isinstance(value.value.type, ShapeType):
-            return tuple(context.shape(value, span))
+            sizes = known_shape(value.value.type)
+            return value.value if sizes is None else tuple(sizes)
         case RelaxValue() if isinstance(value.value.owner, TupleOp):
             return [_tensor(context, name, each, span) for each in value.value.owner.values]
         case RelaxValue() if isinstance(value.value.type, PrimType) and number_of(value.value.type) is not None:
@@ -63,12 +62,10 @@ def _argument(context: RelaxContext, name: str, value: Value, span: Span) -> obj
 
 
 def _tensor(context: RelaxContext, name: str, value: SSAValue, span: Span) -> SSAValue:
-    known = known_tensor(context.at(span), value)
-    if known is None:
+    if not is_tensor(value.type):
         what = "a tensor of known rank and data type, as R.match_cast gives"
-        got = "one of which a part is known" if is_tensor(value.type) else f"a value of type {value.type}"
-        raise span.error(f"R.{name}: expected {what}, got {got}")
-    return known
+        raise span.error(f"R.{name}: expected {what}, got a value of type {value.type}")
+    return value
 
 
 def _reader(name: str) -> Reader:

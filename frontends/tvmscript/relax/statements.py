@@ -12,6 +12,7 @@ from ....core.diagnostics import Span
 from ....core.xdsl_compat import set_name_hint
 from ....expressions.expr import PrimExpr
 from ....operators.relax import (
+    CallPurePackedOp,
     DataflowOp,
     IfOp,
     MatchCastOp,
@@ -21,7 +22,8 @@ from ....operators.relax import (
     ReturnOp,
     YieldOp,
 )
-from ....operators.relax.types import accepts, may_match, tensor
+from ....operators.relax.types import accepts, known_dtype, may_match, prim, tensor
+from ....operators.relax.words import join
 from ....operators.relay import ConstantOp
 from .. import syntax
 from ..dispatch import RELAX, evaluate, run_statements, runs
@@ -202,17 +204,36 @@ def _if(context: RelaxContext, node: syntax.If) -> None:
     if not node.orelse:
         raise node.span.error("a branch of relax has an else, which binds the same name")
     branches = [_branch(context, body, node.span) for body in (node.body, node.orelse)]
-    (then, name, value), (orelse, other, _) = branches
+    (then, name, value), (orelse, other, second) = branches
     if name != other:
         raise node.span.error(f"branches bind {name!r} and {other!r} last, expected the same name")
-    op = context.insert(IfOp(condition, value.type, Region(then), Region(orelse)), node.span)
+    type = join(value.type, second.type)
+    for block in (then, orelse):
+        _yield_as(block, type)
+    op = context.insert(IfOp(condition, type, Region(then), Region(orelse)), node.span)
     set_name_hint(op.output, name)
     context.scope.names[name] = RelaxValue(op.output)
 
 
+def _yield_as(block: Block, type: Attribute) -> None:
+    """Casts the value of a branch to the type on which both branches agree."""
+    last = block.last_op
+    assert isinstance(last, YieldOp)
+    if last.value.type != type:
+        cast = MatchCastOp(last.value, type)
+        cast.location = last.location
+        block.insert_op_before(cast, last)
+        last.operands = [cast.output]
+
+
 def _condition(context: RelaxContext, value: SSAValue, span: Span) -> SSAValue:
-    """A condition, by a cast to one truth value if a part of its type is known."""
+    """A condition, by a cast to one truth value if a part of its type is known. A tensor of another data type is true
+    if its only element is not 0."""
     flag = tensor([], "bool")
+    single = [tensor(sizes, known_dtype(value.type)) for sizes in ([], [1])]
+    if not may_match(flag, value.type) and any(may_match(type, value.type) for type in single):
+        call = CallPurePackedOp("vm.builtin.read_if_cond", [value], prim(None, "bool"))
+        return context.insert(call, span).output
     is_partial = isinstance(value.type, PartialTensorType | ObjectType) and may_match(flag, value.type)
     return context.insert(MatchCastOp(value, flag), span).output if is_partial else value
 

@@ -100,6 +100,8 @@ def _splat(context: RelaxContext, number: Value, type: Attribute, span: Span) ->
 @_word("shape", "ShapeExpr")
 def _shape(context: RelaxContext, span: Span, value: Value) -> Value:
     sizes = context.shape(value, span)
+    if any(isinstance(size, int) and size < 0 for size in sizes):  # codes of R.reshape
+        return tuple(sizes)
     return RelaxValue(context.insert(ShapeOp(shape(sizes)), span).output)
 
 

@@ -157,3 +157,54 @@ def test_storage_has_the_index_of_its_device_under_any_name() -> None:
             return x
 
     assert machine(Program)["main"](np.zeros(2, "float32")).shape == (2,)
+
+
+@pytest.mark.parametrize("in_region", [False, True])
+def test_calls_for_their_effects_alone_are_kept(in_region: bool) -> None:
+    @tvm.register_func("tests.copy_to", override=True)
+    def copy_to(x: Any, y: Any) -> Any:
+        y.copyfrom(x.numpy())
+        return y
+
+    @I.ir_module
+    class Plain:
+        @R.function
+        def main(x: R.Tensor((3,), "float32"), y: R.Tensor((3,), "float32")):
+            _ = R.call_pure_packed("tests.copy_to", x, y, sinfo_args=R.Tensor(ndim=1, dtype="float32"))
+            return y
+
+    @I.ir_module
+    class Region:
+        @R.function
+        def main(x: R.Tensor((3,), "float32"), y: R.Tensor((3,), "float32")):
+            with R.dataflow():
+                _ = R.call_pure_packed("tests.copy_to", x, y, sinfo_args=R.Tensor(ndim=1, dtype="float32"))
+                z = R.exp(x)
+                R.output(z)
+            return z
+
+    x, y = np.arange(3, dtype="float32"), tvm.nd.array(np.zeros(3, "float32"))
+    machine(Region if in_region else Plain)["main"](tvm.nd.array(x), y)
+    np.testing.assert_array_equal(y.numpy(), x)
+
+
+def test_a_function_that_calls_itself_with_tensors_of_parts_of_a_type() -> None:
+    @tvm.register_func("tests.is_zero", override=True)
+    def is_zero(x: Any) -> Any:
+        return tvm.nd.array(np.array([float(x.numpy()[0] == 0)], "float32"))
+
+    @I.ir_module
+    class Power:
+        @R.function
+        def main(n: R.Tensor((1,), "float32")) -> R.Tensor:
+            stops = R.call_pure_packed("tests.is_zero", n, sinfo_args=R.Tensor(ndim=1, dtype="float32"))
+            if stops:
+                y = R.const(1.0)
+            else:
+                less = R.subtract(n, R.const([1.0], "float32"))
+                one: R.Tensor(ndim=1, dtype="float32") = less
+                half = Power.main(one)
+                y = R.add(half, half)
+            return y
+
+    assert float(machine(Power)["main"](np.array([5], "float32")).numpy()) == 32.0

@@ -682,3 +682,30 @@ relax.func @f() -> !relax.object {
   relax.return %0 : !relax.object
 }
 // CHECK: (C4) relax.call_packed "g" in a pure function
+
+// -----
+
+// (C1) relax.apply: each operand has a parameter.
+relax.func @f("x" %x: !relax.tensor<>) -> !relax.tensor<> {
+  %0 = relax.apply "exp"(%x) [] : (!relax.tensor<>) -> !relax.tensor<>
+  relax.return %0 : !relax.tensor<>
+}
+// CHECK: (C1) 0 parameters
+
+// -----
+
+// (C1) relax.apply: operands are tensors and shapes.
+relax.func @f("x" %x: !relax.object) -> !relax.tensor<> {
+  %0 = relax.apply "exp"(%x) ["x"] : (!relax.object) -> !relax.tensor<>
+  relax.return %0 : !relax.tensor<>
+}
+// CHECK: (C1) operand of type !relax.object, expected a tensor or a shape
+
+// -----
+
+// (C2) relax.apply: the type of the result is inferred, or more general.
+relax.func @f("x" %x: !relax.tensor<dtype = f32>) -> !relax.tensor<dtype = f16> {
+  %0 = relax.apply "exp"(%x) ["x"] : (!relax.tensor<dtype = f32>) -> !relax.tensor<dtype = f16>
+  relax.return %0 : !relax.tensor<dtype = f16>
+}
+// CHECK: (C2) result of type !relax.tensor<dtype = f16>, expected !relax.tensor<dtype = f32>

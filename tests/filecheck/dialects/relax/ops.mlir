@@ -86,3 +86,14 @@ relax.func @main("x" %x: tensor<4xf32>, "y" %y: tensor<?x4xf32, #relay.sizes<"n"
   // CHECK: relax.return
   relax.return %11 : tuple<tensor<4xf32>, tensor<?x4xf32, #relay.sizes<"n">>, tensor<?xf32, #relay.sizes<"m">>, !relax.shape<["2 * m", 4]>, !relax.prim<i64, "m + 1">, !relax.shape<["n", 4]>>
 }
+
+// CHECK: relax.func @partial(
+relax.func @partial("x" %x: !relax.tensor<>, "s" %s: !relax.shape<rank = 2>) -> !relax.tensor<rank = 2> {
+  // CHECK: relax.apply "nn.softmax"(%{{.*}}) ["data"] {axis = -1 : i64} : (!relax.tensor<>) -> !relax.tensor<>
+  %0 = relax.apply "nn.softmax"(%x) ["data"] {axis = -1 : i64} : (!relax.tensor<>) -> !relax.tensor<>
+  // CHECK: relax.apply "concat"(%{{.*}}, %{{.*}}) ["tensors*", "tensors*"] : (!relax.tensor<>, !relax.tensor<>) -> !relax.tensor<>
+  %1 = relax.apply "concat"(%0, %x) ["tensors*", "tensors*"] : (!relax.tensor<>, !relax.tensor<>) -> !relax.tensor<>
+  // CHECK: relax.apply "reshape"(%{{.*}}, %{{.*}}) ["x", "shape"] : (!relax.tensor<>, !relax.shape<rank = 2>) -> !relax.tensor<rank = 2>
+  %2 = relax.apply "reshape"(%1, %s) ["x", "shape"] : (!relax.tensor<>, !relax.shape<rank = 2>) -> !relax.tensor<rank = 2>
+  relax.return %2 : !relax.tensor<rank = 2>
+}
