@@ -386,7 +386,7 @@ class _Inference:
                 yield _Completion(ranks, dtypes)
 
     def _rank_choices(self) -> Iterator[tuple[int | None, ...]]:
-        known = [_rank(type) for type in self.types]
+        known = [known_rank(type) for type in self.types]
         unknown = [n for n, rank in enumerate(known) if rank is None]
         equal = [[rank] * len(unknown) for rank in RANKS]
         several = product(RANKS, repeat=len(unknown)) if len(unknown) <= 3 else []
@@ -486,10 +486,6 @@ class _Names:
     def fill(self, _: int) -> Size:
         """A new name."""
         return fresh_name("extent", self._taken)
-
-
-def _rank(type: Attribute) -> int | None:
-    return known_rank(type)
 
 
 def without_sizes(type: Attribute, names: set[str] | None) -> Attribute:

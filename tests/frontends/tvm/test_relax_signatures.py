@@ -1,5 +1,7 @@
 """Passes on private functions and on operators of programs: text, and unchanged results."""
 
+# pyright: reportInvalidTypeForm=false
+
 from __future__ import annotations
 
 from typing import Any
