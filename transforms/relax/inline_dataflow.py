@@ -33,9 +33,14 @@ class RelaxInlineDataflowPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for region in list(find_ops(op, DataflowOp)):
-            block, last = region.body.block, region.body.block.last_op
-            assert isinstance(last, OutputOp)
-            values = list(last.values)
-            erase(last)
-            Rewriter.inline_block(block, InsertPoint.before(region))
-            replace(region, values)
+            inline_region(region)
+
+
+def inline_region(region: DataflowOp) -> None:
+    """Replaces a dataflow region by its operations."""
+    block, last = region.body.block, region.body.block.last_op
+    assert isinstance(last, OutputOp)
+    values = list(last.values)
+    erase(last)
+    Rewriter.inline_block(block, InsertPoint.before(region))
+    replace(region, values)

@@ -142,58 +142,32 @@ def func_ret(ret_type: Any) -> Any:
     return ret_type
 
 
-def match_buffer(
-    param: Any,
-    shape: Any = None,
-    dtype: str = "float32",
-    data: Any = None,
-    strides: Sequence[Any] | None = None,
-    elem_offset: Any = None,
-    scope: str = "global",
-    align: int = -1,
-    offset_factor: int = 0,
-    buffer_type: str = "default",
-    axis_separators: Sequence[int] | None = None,
-) -> DeclaredBuffer:
-    """The buffer of a parameter, or a buffer that is a region of another one. BuilderError for another object."""
+def match_buffer(param: Any, shape: Any = None, dtype: str = "float32", *layout: Any, **named: Any) -> DeclaredBuffer:
+    """The buffer of a parameter, or a buffer that is a region of another one. layout, named: the further arguments of
+    `buffer`. BuilderError for another object."""
     source = _region(param)
+    if source is not None and shape is None:
+        shape = [each.extent for each in source.region]
+    made = buffer(shape, dtype, *layout, **named)
     if source is not None:
-        shape = [each.extent for each in source.region] if shape is None else shape
-    strides = [Var(each, "int32") if isinstance(each, str) else each for each in strides or ()]
-    buffer = declarations.decl_buffer(
-        shape, dtype, "buffer", data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-    )
-    if source is not None:
-        innermost(BlockFrame, "match_buffer of a region").views.append(MatchBufferRegion(buffer, source))
-        return buffer
+        innermost(BlockFrame, "match_buffer of a region").views.append(MatchBufferRegion(made, source))
+        return made
     frame = around(PrimFuncFrame)
     if frame is None or param not in frame.params:
         raise BuilderError(f"match_buffer of {param!r}, expected a parameter of the function or a region")
-    frame.buffers[param] = buffer
-    return buffer
+    frame.buffers[param] = made
+    return made
 
 
-def alloc_buffer(
-    shape: Any,
-    dtype: str = "float32",
-    data: Any = None,
-    strides: Sequence[Any] | None = None,
-    elem_offset: Any = None,
-    scope: str = "global",
-    align: int = -1,
-    offset_factor: int = 0,
-    buffer_type: str = "default",
-    axis_separators: Sequence[int] | None = None,
-) -> DeclaredBuffer:
-    """The memory of the block around, or of the function. BuilderError elsewhere."""
-    buffer = declarations.decl_buffer(
-        shape, dtype, "buffer", data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-    )
+def alloc_buffer(shape: Any, dtype: str = "float32", *layout: Any, **named: Any) -> DeclaredBuffer:
+    """The memory of the block around, or of the function. layout, named: the further arguments of `buffer`.
+    BuilderError elsewhere."""
+    made = buffer(shape, dtype, *layout, **named)
     frame = IRBuilder.current().frames[-1:]
     if not frame or not isinstance(frame[0], BlockFrame | PrimFuncFrame):
         raise BuilderError("alloc_buffer: expected a block or a function around it")
-    frame[0].memory.append(buffer)
-    return buffer
+    frame[0].memory.append(made)
+    return made
 
 
 # Blocks
@@ -518,28 +492,16 @@ def _array(data: Any, dtype: str, extents: Sequence[Any]) -> Any:
     return np.asarray(data, dtype).reshape([int(each) for each in extents])
 
 
-def decl_buffer(
-    shape: Any,
-    dtype: str = "float32",
-    data: Any = None,
-    strides: Sequence[Any] | None = None,
-    elem_offset: Any = None,
-    scope: str = "global",
-    align: int = 0,
-    offset_factor: int = 0,
-    buffer_type: str = "",
-    axis_separators: Sequence[int] | None = None,
-) -> Frame:
-    """A buffer on the memory of an address, by default on memory of its own; the context is the buffer."""
-    buffer = declarations.decl_buffer(
-        shape, dtype, "buffer", data, strides, elem_offset, scope, align, offset_factor, buffer_type, axis_separators
-    )
+def decl_buffer(shape: Any, dtype: str = "float32", data: Any = None, *layout: Any, **named: Any) -> Frame:
+    """A buffer on the memory of an address, by default on memory of its own; the context is the buffer. layout, named:
+    the further arguments of `buffer`."""
+    made = buffer(shape, dtype, data, *layout, **named)
 
     def declare(body: Stmt) -> Stmt:
-        inner = DeclBuffer(buffer, body)
-        return inner if data is not None else AllocateNode(buffer.data, dtype, buffer.shape, True, inner)
+        inner = DeclBuffer(made, body)
+        return inner if data is not None else AllocateNode(made.data, dtype, made.shape, True, inner)
 
-    return StatementFrame(declare, buffer)
+    return StatementFrame(declare, made)
 
 
 def attr(node: Any, attr_key: str, value: Any) -> Frame:

@@ -8,8 +8,8 @@ from ....core.walking import find_ops
 from ....module import Module
 from ....operators.relax import CallPackedOp, CallPurePackedOp, DataflowOp
 from ....transforms.relax.functions import relax_functions, replace_call
+from ....transforms.relax.inline_dataflow import inline_region
 from ..ir.module import IRModule
-from .inlining import inline_region
 
 FORCE_PURE = "relax.force_pure"
 """The attribute of functions whose callers see none of their effects."""

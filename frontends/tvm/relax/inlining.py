@@ -16,6 +16,7 @@ from ....operators.relax.functions import sizes_of_call
 from ....operators.relax.types import names_in
 from ....operators.relay import Size
 from ....transforms.relax.functions import insert_before, relax_functions
+from ....transforms.relax.inline_dataflow import inline_region
 from ....transforms.relay.graphs import erase, replace
 from .sizes import bind_sizes
 
@@ -88,16 +89,6 @@ def _inline(call: CallOp, callee: FuncOp, func: FuncOp) -> None:
         insert_before(call, cast)
         result = cast.output
     replace(call, [result])
-
-
-def inline_region(region: DataflowOp) -> None:
-    """Replaces a dataflow region by its operations."""
-    block, last = region.body.block, region.body.block.last_op
-    assert isinstance(last, OutputOp)
-    values = list(last.values)
-    erase(last)
-    Rewriter.inline_block(block, InsertPoint.before(region))
-    replace(region, values)
 
 
 def _sizes(call: CallOp, callee: FuncOp, func: FuncOp) -> dict[str, Size]:
