@@ -128,7 +128,8 @@ def legacy_schedules(draw: st.DrawFn) -> LegacySchedule:
         if where == "inline" and tensor is scaled:
             s[tensor].compute_inline()
         elif where == "at":
-            readers = [x for x in s.stages if tensor in map(s.current, getattr(x.op, "input_tensors", []))]
+            members = getattr(s[tensor].group, "stages", s.stages)  # a stage is computed in loops of its group
+            readers = [x for x in members if tensor in map(s.current, getattr(x.op, "input_tensors", []))]
             for reader in readers[:1]:
                 if reader.leaf_iter_vars:
                     s[tensor].compute_at(reader, draw(st.sampled_from(reader.leaf_iter_vars)))
