@@ -25,10 +25,10 @@ from ....dialects.tir.annotations import annotation_key
 from ....expressions.axes import IterVar
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.errors import TeError
-from ....expressions.expr import ExprLike, IntImm, PrimExpr, as_condition, as_expr, cast, const
+from ....expressions.expr import ExprLike, IntImm, PrimExpr, as_condition, cast, const
 from .attributes import attribute_of
 from .expr import BufferOperand, BufferRegion, PointerVar
-from .stmt import Allocate, Declaration, OtherStmt, SeqStmt, Stmt, placeholder_of, placeholders, seq
+from .stmt import Allocate, Declaration, OtherStmt, SeqStmt, Stmt, layout_of, placeholder_of, placeholders, seq
 
 
 @dataclass(frozen=True)
@@ -216,21 +216,9 @@ def _view(match: MatchBufferRegion, body: Stmt) -> Stmt:
     """The view of a region, visible in `body`."""
     view, source = match.buffer, match.source
     region, parts = _box(source)
-    offset = as_expr(view.elem_offset)
-    strides = list(view.strides)
-    layout = [*view.shape, *strides, offset]
-    numbers, _ = placeholders(layout)
-    rank = len(view.shape)
-    op = MatchRegionOp(
-        view.name,
-        _value_of(source.buffer),
-        region,
-        numbers[:rank],
-        strides=numbers[rank:-1] or None,
-        offset=numbers[-1],
-    )
-    args = [BufferOperand(source.buffer), *parts, *(each for each in layout if not isinstance(each, IntImm))]
-    return MatchedBuffer(op, args, body, view)
+    shape, strides, offset, operands = layout_of(view)
+    op = MatchRegionOp(view.name, _value_of(source.buffer), region, shape, strides=strides, offset=offset)
+    return MatchedBuffer(op, [BufferOperand(source.buffer), *parts, *operands], body, view)
 
 
 def _access(kind: str, region: BufferRegion) -> Stmt:

@@ -322,19 +322,17 @@ class DeclBuffer(Declaration):
     def __init__(self, buffer: DeclaredBuffer, body: Stmt, span: None = None):
         """buffer: on the memory of a pointer, or on that of `Allocate(buffer.data, ...)` around the declaration."""
         pointer = buffer.pointer if isinstance(buffer, PointedBuffer) else pointer_of(buffer.data)
-        layout = [*buffer.shape, *buffer.strides, as_expr(buffer.elem_offset)]
-        numbers, _ = placeholders(layout)
-        rank = len(buffer.shape)
+        shape, strides, offset, operands = layout_of(buffer)
         op = DeclBufferOp(
             buffer.name,
             placeholder_of(pointer),
             mlir_type(buffer.data_type),
-            numbers[:rank],
-            strides=numbers[rank:-1] or None,
-            offset=numbers[-1],
+            shape,
+            strides=strides,
+            offset=offset,
             space=memory_space(buffer.memory),
         )
-        super().__init__(op, [pointer, *(each for each in layout if not isinstance(each, IntImm))], body)
+        super().__init__(op, [pointer, *operands], body)
         self.buffer = buffer
 
     @classmethod
@@ -585,6 +583,18 @@ def placeholders(exprs: Sequence[PrimExpr]) -> tuple[list[int | SSAValue], list[
     """The numbers that expressions are, with values in place of those that are no numbers, and these values alone."""
     mixed = [each.value if isinstance(each, IntImm) else placeholder_of(each) for each in exprs]
     return mixed, [each for each in mixed if not isinstance(each, int)]
+
+
+def layout_of(
+    buffer: DeclaredBuffer,
+) -> tuple[list[int | SSAValue], list[int | SSAValue] | None, int | SSAValue, list[PrimExpr]]:
+    """The shape, strides and offset of a buffer for an op, as of `placeholders`, and the expressions among them, which
+    are its operands."""
+    layout = [*buffer.shape, *buffer.strides, as_expr(buffer.elem_offset)]
+    numbers, _ = placeholders(layout)
+    rank = len(buffer.shape)
+    operands = [each for each in layout if not isinstance(each, IntImm)]
+    return numbers[:rank], numbers[rank:-1] or None, numbers[-1], operands
 
 
 def seq(*statements: Stmt) -> Stmt:

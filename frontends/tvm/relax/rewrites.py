@@ -212,13 +212,14 @@ def _runs(block: Block, impure: set[Operation]) -> list[list[Operation]]:
 
 def _enclose(run: Sequence[Operation]) -> None:
     """Moves operations to a dataflow region at the position of the last one."""
-    inside, following = set(run), run[-1].next_op
+    inside, around, following = set(run), run[0].parent, run[-1].next_op
+    assert around is not None
     assert following is not None
     outputs = [
         result
         for each in run
         for result in each.results
-        if any(_outer(use.operation, each.parent_block()) not in inside for use in result.uses)
+        if any(around.find_ancestor_op_in_block(use.operation) not in inside for use in result.uses)
     ]
     block = Block()
     region = DataflowOp([value.type for value in outputs], Region(block))
@@ -231,12 +232,3 @@ def _enclose(run: Sequence[Operation]) -> None:
         if value.name_hint is not None:
             set_name_hint(result, value.name_hint)
     block.add_op(OutputOp(outputs))
-
-
-def _outer(operation: Operation, block: Block | None) -> Operation:
-    """The operation of a block that contains an operation."""
-    while operation.parent_block() is not block:
-        parent = operation.parent_op()
-        assert parent is not None
-        operation = parent
-    return operation
