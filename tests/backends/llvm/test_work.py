@@ -24,8 +24,8 @@ func.func private @again() {{
   func.call @again() : () -> ()
   func.return
 }}
-func.func @main(%a: memref<64xf32>, %b: memref<?xf32>, %n: index, %c: i1, %v: vector<16xf32>, %p: !llvm.ptr,
-                %m: memref<4096x4096xf32>) {{
+func.func @main(%a: memref<64xf32>, %b: memref<?xf32>, %n: index, %c: i1, %v: vector<16xf32>, %h: vector<16xf16>,
+                %p: !llvm.ptr, %m: memref<4096x4096xf32>) {{
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c1000 = arith.constant 1000 : index
@@ -70,6 +70,9 @@ def test_functions_are_short_if_their_work_has_a_small_bound(body: str, expected
     [
         ("", 1, 1),  # the return
         ("%x = memref.load %a[%c0] : memref<64xf32>", 2, 2),
+        ("%x = math.fma %v, %v, %v : vector<16xf32>", 5, 5),  # four registers of 16 bytes
+        ("%x = arith.divf %v, %v : vector<16xf32>", 129, 129),
+        ("%x = arith.mulf %h, %h : vector<16xf16>", 17, 17),
         (LOOP.format(bound="%c1000", body=""), 2001, 2001),
         (LOOP.format(bound="%n", body="%x = memref.load %a[%i] : memref<64xf32>"), None, 1),
         ("scf.if %c {" + LOOP.format(bound="%n", body="") + "} else { %x = math.exp %v : vector<16xf32> }", None, 1026),
