@@ -20,6 +20,8 @@ FARTHEST = 4
 """The maximum stride at which the elements of a vector may be read; such vectors are assembled from several loads."""
 LONG = 32
 """The least number of summands of a result for which the loops over columns are moved."""
+WIDEST = 8
+"""The greatest number of vectors of a row of a tile."""
 LEAST_TILES = 3
 """The least number of tiles that use a copy of columns."""
 FAST = 2 * CACHE_LINE
@@ -68,7 +70,22 @@ def _tile_of_rows(nest: Nest, tile: Tile, loads: Sequence[int]) -> Tile:
         nest, _others(nest, tile), loads, highest, max(highest // 2, IN_FLIGHT // tile.vectors) + 1
     )
     decline_unless(rows is not None, "no results share the vectors that it loads")
-    return replace(tile, rows=rows, height=height)
+    return replace(tile, rows=rows, height=height, vectors=_vectors_of_few_rows(nest, tile, loads, height))
+
+
+def _vectors_of_few_rows(nest: Nest, tile: Tile, loads: Sequence[int], height: int) -> int:
+    """The number of vectors of a row of a tile: few rows have more vectors, as their sums fit into the registers; but
+    not of a factor that exceeds the L2 cache, whose vectors are requested early.
+
+    tile: with the vectors of the largest tile.  loads: the indices of the loads of vectors.  height: the rows.
+    """
+    strides, cpu = nest.strides, nest.cpu
+    for load in loads:
+        used = [n for n, stride in enumerate(strides.read[load]) if stride]
+        if UNKNOWN in strides.extents or strides.size(used) * strides.element_bytes > cpu.l2_bytes:
+            return tile.vectors
+    most = max(width for width in range(1, WIDEST + 1) if greatest_height(cpu, width, height) == height)
+    return max(tile.vectors, parts(-(-strides.extents[tile.vector] // tile.lanes), most))
 
 
 def _tile_of_blocks(nest: Nest, tile: Tile, loads: Sequence[int]) -> Tile | None:

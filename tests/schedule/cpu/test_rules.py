@@ -97,6 +97,15 @@ def test_tiles_fill_the_registers() -> None:
 
 
 @pytest.mark.parametrize(
+    ("rows", "columns", "vectors"),
+    [(2, 512, 8), (3, 512, 7), (4, 512, 6), (6, 512, 4), (8, 512, 3), (2, 64, 4), (2, 4096, 3)],  # the last: 4 MiB
+)
+def test_few_rows_have_more_vectors(rows: int, columns: int, vectors: int) -> None:
+    (applied, *_) = schedule_cpu(program("product", m=rows, n=columns, k=256), "avx512,l2_bytes=2097152").applied
+    assert applied.text.endswith(f", {vectors} at a time, {rows} rows along vi")
+
+
+@pytest.mark.parametrize(
     ("cpu", "dtype", "lanes"),
     [
         ("avx2", "float32", 8),
