@@ -46,6 +46,12 @@ def exp2_of_sum(high: Number, low: Number | None = None) -> Number:
     return _scaled(fraction.polynomial(_EXP2[high.format]), bits)
 
 
+def one_less_exp2(x: Number) -> Number:
+    """1 - 2**x, where 2**x is a normal number: one factor scales the polynomial, and the difference is rounded once."""
+    n, bits = x.nearest()
+    return (x - n).polynomial([-each for each in _EXP2[x.format]]).times_plus(power_of_two(bits), 1.0)
+
+
 def expm1(x: Number) -> Number:
     """e**x - 1."""
     limit = (x.format.bias + 1.3) * math.log(2)  # n is at most bias + 1, and the result infinite
