@@ -19,7 +19,7 @@ _CENTER = {F32: 0.0, F64: 1.0}
 
 
 def erf(x: Number) -> Number:
-    """The error function: x times a polynomial of x**2, and from a limit on 1 - 2**p(x), where 2**p(x) is above 2**-60."""
+    """The error function: x times a polynomial of x**2, and from a limit on 1 - 2**p(x), where p is above -60."""
     a = abs(x)
     u = x * x
     small = x.times_plus(u.polynomial(_SMALL[x.format]), x)
