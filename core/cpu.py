@@ -54,6 +54,11 @@ class CpuModel:
         if self.vector_bytes.bit_count() != 1:
             raise OptionError(f"vector_bytes {self.vector_bytes} of a processor, expected a power of two")
 
+    @property
+    def scales(self) -> bool:
+        """Whether an instruction multiplies a vector of float32 by powers of two: VSCALEFPS of AVX-512."""
+        return self.vector_bytes == 64 and self.masks
+
     def lanes(self, element_bytes: int) -> int:
         """The number of elements of a size in a vector register; 1 for elements of its size or larger."""
         return max(self.vector_bytes // element_bytes, 1)

@@ -381,7 +381,7 @@ LEGAL = Landing(
         SplitVectorsPass(masks=options.cpu.masks),
         LegalizeSmallFloatsPass(),
         *_contract(options),
-        ExpandMathPass(fma=options.cpu.fma),
+        ExpandMathPass(options.cpu.fma, options.cpu.scales),
         *_stream(options),
         PrefetchLoadsPass(cpu=str(options.cpu)),
         OutlineLoopsPass(),

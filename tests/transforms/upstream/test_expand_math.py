@@ -13,6 +13,7 @@ from xdsl.dialects import scf
 
 from stepwell import GraphExecutor, build_graph, parse_mlir, relay
 from stepwell.backends.llvm.compile import compile_module
+from stepwell.core.cpu import host_cpu
 from stepwell.tools import minimax
 from stepwell.tools.testing.functions import elementwise_program
 from stepwell.transforms.upstream.expand_math import ExpandMathPass, coefficients, powers
@@ -68,7 +69,7 @@ def replaced(cases: list[tuple[str, str]]) -> list[tuple[str, str, bool]]:
 def function(name: str, kind: str, fma: bool, count: int = 1) -> Callable[..., None]:
     """The function on arrays whose length is a multiple of `LANES`."""
     module = elementwise_program(name, kind, LANES, count)
-    ExpandMathPass(fma=fma).apply(Context(), module.op)
+    ExpandMathPass(fma, scales=fma and host_cpu().scales).apply(Context(), module.op)
     module.verify()
     return compile_module(module.op)["main"]
 
@@ -244,6 +245,16 @@ def test_functions_that_are_faster_in_c_stay_without_fused_operations() -> None:
         before = str(module)
         ExpandMathPass(fma=False).apply(Context(), module.op)
         assert str(module) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "lanes", "count"),
+    [("exp", "f32", 8, 1), ("exp2", "f32", 24, 1), ("cosh", "f32", 8, 1), ("exp", "f64", 8, 0), ("tanh", "f32", 8, 0)],
+)
+def test_vectors_of_f32_are_multiplied_by_powers_of_two(name: str, kind: str, lanes: int, count: int) -> None:
+    module = elementwise_program(name, kind, lanes)
+    ExpandMathPass(scales=True).apply(Context(), module.op)
+    assert str(module).count("llvm.ldexp") == count
 
 
 def test_a_processor_without_fused_operations_runs_no_call_of_fma() -> None:

@@ -7,9 +7,7 @@ from .exponentials import one_less_exp2
 from .numbers import F32, F64, Number
 
 _SMALL = {F32: c.ERF_SMALL_32, F64: c.ERF_SMALL_64}
-_LARGE = {
-    format: [-each for each in values] for format, values in ((F32, c.ERF_LARGE_32), (F64, c.ERF_LARGE_64))
-}
+_LARGE = {format: [-each for each in values] for format, values in ((F32, c.ERF_LARGE_32), (F64, c.ERF_LARGE_64))}
 _LIMIT = {F32: 0.875, F64: 1.0}
 _ONE = {F32: 3.9375, F64: 5.9375}
 """The result is 1 from here on."""

@@ -120,8 +120,11 @@ def power_of_two(n: Bits, offset: int = 0) -> Number:
 
 
 def _scaled(p: Number, n: Bits, offset: int = 0) -> Number:
-    """p * 2**(n + offset), rounded once: by two factors, for the power itself may be no number of the format."""
+    """p * 2**(n + offset), rounded once: by the instruction of the processor, or by two factors, for the power itself
+    may be no number of the format."""
     fraction, bias = n.format.fraction, n.format.bias
+    if p.has_scaled:
+        return p.scaled(n - (n.format.bits_of_magic - offset))
     half = ((n >> 1) << fraction) + (bias << fraction)
     rest = (n << fraction) + ((2 * bias + offset) << fraction) - half
     return p * half.number * rest.number

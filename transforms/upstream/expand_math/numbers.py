@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     Float32Type,
@@ -42,21 +42,33 @@ class Format:
         lowest bits of the sum contain."""
         return 1.5 * 2.0**self.fraction
 
+    @property
+    def bits_of_magic(self) -> int:
+        """The bits of `magic`, as an integer."""
+        return (self.bias + self.fraction << self.fraction) + (1 << self.fraction - 1)
+
 
 F32 = Format(f32, i32, 23, 127)
 F64 = Format(f64, i64, 52, 1023)
 FORMATS: dict[Attribute, Format] = {f32: F32, f64: F64}
 
 
-@dataclass
-class Writer:
-    """Inserts ops before `op`, on scalars or vectors of its result's shape.
-
-    fma: whether the processor multiplies and adds with one rounding; otherwise `times_plus` rounds twice.
+@dataclass(frozen=True)
+class Facts:
+    """The facts about a processor that formulas depend on. fma: whether it multiplies and adds with one rounding;
+    otherwise `times_plus` rounds twice.  scales: whether it multiplies vectors of f32 by powers of two.
     """
 
-    op: Operation
     fma: bool
+    scales: bool = False
+
+
+@dataclass
+class Writer:
+    """Inserts ops before `op`, on scalars or vectors of its result's shape. facts: of the processor."""
+
+    op: Operation
+    facts: Facts
     _constants: dict[tuple[str, Attribute], SSAValue] = field(default_factory=dict[tuple[str, Attribute], SSAValue])
 
     def insert(self, new: Operation) -> SSAValue:
@@ -80,6 +92,11 @@ class Writer:
             attr = DenseIntOrFPElementsAttr.from_list(shaped, [value]) if isinstance(shaped, VectorType) else scalar
             found = self._constants[key] = self.insert(arith.ConstantOp(attr))
         return found
+
+    @property
+    def fma(self) -> bool:
+        """Whether the processor multiplies and adds with one rounding."""
+        return self.facts.fma
 
     @property
     def result(self) -> Format:
@@ -209,6 +226,15 @@ class Number:
         return self.new(arith.DivfOp(self.operand(other), self.value))
 
     __radd__, __rmul__ = __add__, __mul__
+
+    def scaled(self, exponent: Bits) -> Number:
+        """The product with 2**exponent, rounded once: by the instruction of the processor (`Facts.scales`)."""
+        return self.new(llvm.CallIntrinsicOp("llvm.ldexp", [self.value, exponent.value], [self.value.type]))
+
+    @property
+    def has_scaled(self) -> bool:
+        """Whether the processor has the instruction of `scaled` for the number."""
+        return self.writer.facts.scales and self.format is F32 and isinstance(self.value.type, VectorType)
 
     def __neg__(self) -> Number:
         return self.new(arith.NegfOp(self.value))

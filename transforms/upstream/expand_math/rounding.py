@@ -14,7 +14,7 @@ from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from ....core.comparisons import predicate_of
 from ....core.dtypes import element_type_of
 from ....dialects.tir import constant_value
-from .numbers import F32, Number, Writer
+from .numbers import F32, Facts, Number, Writer
 
 Conversion = arith.FPToSIOp | arith.FPToUIOp
 
@@ -98,7 +98,7 @@ def _extreme(op: arith.SelectOp) -> Rounded | None:
 def round_by_sum(op: Conversion, rounded: Rounded) -> None:
     """Replaces the conversion of a rounded float. The sum of the float, within bounds, and `F32.magic` is rounded to an
     integer, whose lowest bits are those of the integer without the offset."""
-    writer = Writer(op, fma=False)
+    writer = Writer(op, Facts(fma=False))
     x, low, high = Number(writer, rounded.value, F32), rounded.low - rounded.offset, rounded.high - rounded.offset
     if rounded.of_nan == rounded.high:
         inside = (x < high).select(x, high).at_least(low)
