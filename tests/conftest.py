@@ -5,7 +5,8 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hypothesis.internal.constants_ast import Constants
 from stepwell.backends.cuda.emulation import module as emulation
 from stepwell.backends.cuda.emulation.compile import compile_kernels
 from stepwell.backends.llvm import engine
+from stepwell.backends.llvm.engine import Processor
 from stepwell.frontends.tvmscript import reader
 from stepwell.tools.warm_python import WarmPython
 
@@ -28,7 +30,12 @@ os.environ["STEPWELL_REPRODUCERS"] = "off"  # failures of passes are expected in
 # of the time of tests), and the library that g++ makes of emulated kernels. All else runs in each build.
 _read, _compile = reader._read, engine._compile
 reader._read = lru_cache(maxsize=256)(_read)
-engine._compile = lru_cache(maxsize=1024)(_compile)
+engine._compile = _compile_once = lru_cache(maxsize=1024)(_compile)
+
+
+def _compile_plainly(text: str, target: Processor) -> tuple[bytes, str]:
+    """The object file of LLVM IR that LLVM does not optimize, and the LLVM IR."""
+    return _compile_once(text, replace(target, optimized=False))
 
 
 @lru_cache(maxsize=128)
@@ -79,6 +86,26 @@ def pytest_configure() -> None:
     if settings.get_current_profile_name() == "test":
         assert callable(providers._get_local_constants)
         providers._get_local_constants = Constants
+
+
+_UNOPTIMIZED = tuple(
+    Path(__file__).parent / folder
+    for folder in ("frontends", "decoding", "backends/cuda", "backends/graph", "backends/relax", "backends/saving")
+)
+"""The folders of tests of programs, not of their native code, which LLVM does not optimize: a third of their time."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _optimization(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Native code is optimized as that of users in tests of operators, schedules, passes, the LLVM back end and
+    properties, and everywhere by `make fuzz` and `make slow`."""
+    is_complete = settings.get_current_profile_name() == "fuzz" or request.config.getoption("markexpr") == "slow"
+    if is_complete or not any(request.path.is_relative_to(folder) for folder in _UNOPTIMIZED):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_compile", _compile_plainly)
+        yield
 
 
 @pytest.fixture

@@ -500,7 +500,7 @@ def decisions(trace: Any) -> Sequence[Any]:
     ids=["tile", "unroll", "tile-cuda"],
 )
 def test_mutators_change_one_choice(mutator: Any, target: Any, kind: str) -> None:
-    sch, traces = mutations(product(), mutator, target, kind)
+    sch, traces = mutations(product(), mutator, target, kind, 12)
     for trace in traces:
         changed = [pair for pair in zip(decisions(sch.trace), decisions(trace), strict=True) if pair[0] != pair[1]]
         assert len(changed) == 1

@@ -11,7 +11,7 @@ import pytest
 from stepwell import Module
 from stepwell.core.errors import OptionError, ParseError
 from stepwell.dialects.tir import LoadOp, StoreOp
-from stepwell.frontends.tvmscript import parse_tvmscript
+from stepwell.frontends.tvmscript import budget, parse_tvmscript
 from stepwell.frontends.tvmscript.decorators import I, T
 
 N = 3
@@ -379,7 +379,8 @@ def test_a_macro_that_never_ends_is_refused() -> None:
     assert refusal(text).startswith("f.py:3:5: error: macros and lambdas are nested more than 64 deep\n")
 
 
-def test_macros_that_multiply_are_refused() -> None:
+def test_macros_that_multiply_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "LIMITS", {**budget.LIMITS, "evaluation steps": 3000})
     text = """
     @T.macro
     def m(k):

@@ -7,7 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stepwell import GraphExecutor, build_graph, relay
@@ -23,6 +23,7 @@ def product(kind: str, x: Any, w: Any, sums: str) -> Any:
 
 
 @pytest.mark.parametrize("are_wide", [True, False])
+@settings(max_examples=max(1, settings().max_examples // 2))
 @given(data=st.data())
 def test_products_of_narrow_floats(are_wide: bool, data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(["dense", "matmul", "batch_matmul", "conv2d"]))
