@@ -10,13 +10,14 @@ from ....analysis.scopes import ancestors, function_around
 from ....core.errors import ScheduleError
 from ....dialects.tir import BlockOp, ForOp
 from ....expressions.axes import Range
+from ....expressions.buffers import Buffer
 from ....expressions.expr import Call, IntImm, PrimExpr, Var, as_expr
 from ....module import Module
 from ....schedule.handles import BlockLike, LoopRV
 from ..arith import Analyzer
 from ..arith.iter_map import IterMapLevel, IterSplitExpr, IterSumExpr, detect_iter_map
 from ..nodes.blocks import Block, BlockRealize
-from ..nodes.expr import Buffer, BufferLoad
+from ..nodes.expr import BufferLoad
 from ..nodes.functor import post_order_visit, pre_order_visit
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import BufferStore, For, Stmt
