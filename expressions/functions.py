@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..core import dtypes
@@ -17,8 +18,6 @@ from .expr import (
     FloatImm,
     IfThenElse,
     IntImm,
-    Max,
-    Min,
     Or,
     PrimExpr,
     PureExternCall,
@@ -194,9 +193,19 @@ def _join(name: str, kind: type[And], conditions: tuple[Any, ...]) -> PrimExpr:
     if not conditions:
         raise TeError(f"{name}() takes at least one condition")
     result = as_condition(conditions[0])
-    for condition in conditions[1:]:
-        result = kind(result, condition)
+    for condition in map(as_condition, conditions[1:]):
+        result = _joined(kind, result, condition)
     return result
+
+
+def _joined(kind: type[And], a: PrimExpr, b: PrimExpr) -> PrimExpr:
+    """Two conditions as one, which is one of them if the other is a constant."""
+    if not isinstance(a, IntImm) and not isinstance(b, IntImm):
+        return kind(a, b)
+    constant, other = (a, b) if isinstance(a, IntImm) else (b, a)
+    assert isinstance(constant, IntImm)
+    is_decisive = bool(constant.value) == (kind is not And)  # True of `any`, False of `all`
+    return constant if is_decisive else other
 
 
 def min_value(dtype: str) -> PrimExpr:
@@ -231,5 +240,5 @@ _all_along = comm_reducer(And, _one, name="all")
 _any_along = comm_reducer(Or, _zero, name="any")
 sum = comm_reducer(_add, _zero, name="sum")
 prod = comm_reducer(lambda x, y: x & y if x.data_type.is_bool else x * y, _one, name="prod")
-max = comm_reducer(Max, min_value, name="max")
-min = comm_reducer(Min, max_value, name="min")
+max = comm_reducer(partial(binary_expr, "max"), min_value, name="max")
+min = comm_reducer(partial(binary_expr, "min"), max_value, name="min")

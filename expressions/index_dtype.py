@@ -14,7 +14,7 @@ from .expr import BITWISE, Call, IfThenElse, IntImm, PrimExpr, SizeVar, Var, bin
 from .extern import ExternOp
 from .rewrite import ExpressionRewriter
 from .scan import ScanOp
-from .statements import Allocation, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
+from .statements import Allocation, Assertion, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
 from .tensor import ComputeOp, Operation, PlaceholderOp, ProducerLoad, Tensor, topological_order
 
 INDEX_DTYPES = ("int32", "int64")
@@ -105,6 +105,8 @@ class _IndexDtypeRewriting(ExpressionRewriter):
                 return Branch(self.expr(condition), self.statements(then), self.statements(orelse))
             case Evaluation(value):
                 return Evaluation(self.expr(value))
+            case Assertion(condition):
+                return replace(each, condition=self.expr(condition))
             case Let(variable, value):
                 new = self.expr(value)
                 return Let(self._renamed(variable, new.dtype), new)

@@ -93,6 +93,14 @@ class Evaluation:
     value: PrimExpr
 
 
+@dataclass(frozen=True, eq=False)
+class Assertion:
+    """A check of a condition. message: the text of the error if the condition does not hold."""
+
+    condition: PrimExpr
+    message: str
+
+
 class StatementConvertible:
     """An object that converts to statements, such as a tree of a front end."""
 
@@ -112,8 +120,8 @@ def flatten_statements(value: Any) -> list[Any]:
     ]
 
 
-Statement: TypeAlias = ExternCall | Store | Loop | While | Branch | Allocation | Let | Evaluation
-STATEMENTS = (ExternCall, Store, Loop, While, Branch, Allocation, Let, Evaluation)
+Statement: TypeAlias = ExternCall | Store | Loop | While | Branch | Allocation | Let | Evaluation | Assertion
+STATEMENTS = (ExternCall, Store, Loop, While, Branch, Allocation, Let, Evaluation, Assertion)
 
 
 def for_each(extent: Any, call: Callable[[Var], ExternCall], name: str = "i") -> Loop:
@@ -147,7 +155,7 @@ def buffers_of(statement: Statement) -> Iterator[Buffer]:
             yield from _buffers_in(statement.target, statement.value)
         case Loop():
             yield from _buffers_in(statement.low, statement.extent)
-        case While() | Branch():
+        case While() | Branch() | Assertion():
             yield from _buffers_in(statement.condition)
         case Let() | Evaluation():
             yield from _buffers_in(statement.value)

@@ -10,6 +10,7 @@ from ..core.dtypes import mlir_type, parse_dtype
 from ..dialects.tir import (
     AddressOfOp,
     AllocBufferOp,
+    AssertOp,
     BufferDataOp,
     CallExternOp,
     CallIntrinOp,
@@ -26,7 +27,7 @@ from ..dialects.tir import (
 from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
 from .expr import PrimExpr, as_expr, cast
-from .statements import Allocation, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
+from .statements import Allocation, Assertion, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
 from .write_expressions import ExpressionEmitter
 
 
@@ -71,6 +72,8 @@ class StatementEmitter:
                 self._inside(branch.orelse.block).write(orelse)
             case Evaluation(value):
                 self.builder.insert(EvaluateOp(writer.write(value)))
+            case Assertion(condition, message):
+                self.builder.insert(AssertOp(writer.write(condition), message))
             case Let(variable, value):
                 self.known[variable] = self.builder.let(variable.name, writer.write(value))
             case Allocation(buffer):

@@ -174,10 +174,6 @@ ABSENT: dict[str, dict[str, str]] = {
     "tvm.topi": {
         "argwhere": "the sizes of tensors do not depend on their elements, expected te.if_then_else on a condition",
     },
-    "tvm.tir.analysis": dict.fromkeys(
-        ("TensorizeInfo", "get_auto_tensorize_mapping_info", "get_tensorize_loop_mapping", "suggest_index_map"),
-        "Schedule.tensorize finds the loops of an intrinsic itself",
-    ),
     "tvm.tir.transform": {
         "ApplyLayoutTransforms": "Schedule.transform_layout",
         "CoProcSync": "expected the target llvm or cuda",

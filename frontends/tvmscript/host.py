@@ -11,6 +11,7 @@ from typing import Any, cast
 from xdsl.ir import SSAValue
 
 from ...core.diagnostics import Span
+from ...core.dtypes import mlir_type
 from ...core.errors import ParseError
 from ...dialects.tir import HandleType, Operand
 from ...expressions.expr import ExprConvertible, PrimExpr, Var
@@ -34,6 +35,7 @@ from .values import (
     Quoted,
     SliceIndex,
     Value,
+    Variable,
     describe_value,
 )
 
@@ -150,6 +152,8 @@ class Proxy(ExprConvertible):
             items = cast("dict[Any, Any]", value).items()
             return {key: Proxy.unwrap(item, context, span) for key, item in items}
         value = to_script_value(value)
+        if isinstance(value, Var) and not isinstance(value, _Leaf):  # `te.var("n")`, as `T.int32()`
+            return Variable(mlir_type(value.data_type), span, value.name)
         if isinstance(value, PrimExpr):
             return _LeafEmitter(context, span).write(value)
         return value.run(context, span) if isinstance(value, Deferred) else value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...analysis.index import Analyzer, Lin, export
 from ...analysis.names import block_name, buffer_name
@@ -46,8 +46,9 @@ class InlinePrimitives(Recorder):
                     D[vi] = B[7 - vi] + 1.0
 
         block: a block that stores one element, of one or more buffers, in each instance; the indices of the element
-        determine the axes that the value depends on. Its buffers are allocated in its scope, and other blocks only load
-        from them.
+        determine the axes that the value depends on, except those bound to a loop around all blocks that read it, to
+        which these blocks bind axes too (the time of a scan). Its buffers are allocated in its scope, and other blocks
+        only load from them.
         Legal if the inputs of the block are the same wherever its values are read, and only elements that it has
         written are read. ScheduleError if the block is not of this kind, or with two conflicting instances.
         """
@@ -68,7 +69,9 @@ def compute_inline(state: State, block: BlockOp) -> None:
         alloc = require_allocation(block, store.buffer)
         loads += require_loads(block, store.buffer)
         require_invariant_values(block, alloc)
-        _inverse(Analyzer(), block, store, [Lin() for _ in store.indices])
+    for load in loads:
+        store = by_buffer[load.buffer]
+        _inverse(Analyzer(), block, store, [Lin() for _ in store.indices], _shared_axes(block, store, load))
     readers = dict.fromkeys(_reader(block, load) for load in loads)
     with state.changing([block, *readers], check=bool(readers)) as change:
         change.copies_before.append(block)
@@ -99,9 +102,12 @@ def _replace(block: BlockOp, store: StoreOp, load: LoadOp) -> None:
     """Replace a load by a copy of the expression that the store stores."""
     analyzer = Analyzer()
     with analyzer.inside(load):
-        axes = _inverse(analyzer, block, store, [analyzer.exact(index) for index in load.indices])
+        shared = _shared_axes(block, store, load)
+        axes = _inverse(analyzer, block, store, [analyzer.exact(index) for index in load.indices], shared)
 
         def replace(builder: TirBuilder, value: SSAValue) -> SSAValue | None:
+            if value in shared:
+                return shared[value]
             return export(analyzer, axes[value], builder, value.type) if value in axes else None
 
         copier = Copier(block, replace)
@@ -110,11 +116,13 @@ def _replace(block: BlockOp, store: StoreOp, load: LoadOp) -> None:
     simplify_accesses(copier.loads)
 
 
-def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequence[Lin]) -> dict[SSAValue, Lin]:
-    """The values of the axes that a store and its operands depend on when it stores to `element`. ScheduleError if the
-    element does not determine them."""
+def _inverse(
+    analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequence[Lin], shared: Mapping[SSAValue, SSAValue]
+) -> dict[SSAValue, Lin]:
+    """The values of the axes that a store and its operands depend on when it stores to `element`, without those that
+    the reader has too (`shared`). ScheduleError if the element does not determine them."""
     indices = [analyzer.exact(index) for index in store.indices]
-    axes = solve_axes(analyzer, block, _axes_of(block, store), indices, element)
+    axes = solve_axes(analyzer, block, _axes_of(block, store.operands) - set(shared), indices, element)
     if isinstance(axes, str):
         raise ScheduleError(
             f"block {block_name(block)} stores to {element_text(store)}, which does not tell its axes: {axes}",
@@ -123,11 +131,26 @@ def _inverse(analyzer: Analyzer, block: BlockOp, store: StoreOp, element: Sequen
     return axes
 
 
-def _axes_of(block: BlockOp, store: StoreOp) -> set[SSAValue]:
-    """The axes that the indices and the value of a store depend on; the branches around it do not count."""
+def _shared_axes(block: BlockOp, store: StoreOp, load: LoadOp) -> dict[SSAValue, SSAValue]:
+    """The axes that the value of a store depends on, but not its indices, and that are bound to a loop to which the
+    reader binds an axis: this axis for each. The check of the value flow requires the same iteration of both."""
+    reader = _reader(block, load)
+    if not isinstance(reader, BlockOp):
+        return {}
+    others = {binding: axis for axis, binding in zip(reader.variables, reader.bindings, strict=True)}
+    free = _axes_of(block, [store.value]) - _axes_of(block, store.indices)
+    return {
+        axis: others[binding]
+        for axis, binding in zip(block.variables, block.bindings, strict=True)
+        if axis in free and isinstance(binding, BlockArgument) and binding in others
+    }
+
+
+def _axes_of(block: BlockOp, operands: Iterable[SSAValue]) -> set[SSAValue]:
+    """The axes that operands of a store depend on; the branches around it do not count."""
     axes: set[SSAValue] = set()
     seen: set[SSAValue] = set()
-    todo = list(store.operands)
+    todo = list(operands)
     while todo:
         value = todo.pop()
         if value in seen:

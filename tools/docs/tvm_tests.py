@@ -211,7 +211,7 @@ def page_with(text: str, content: str) -> str:
 def main() -> None:
     """Runs the tests of the folder that the command line names."""
     parser = argparse.ArgumentParser(description="Runs TVM's tests, and writes their outcomes to docs/tvm.md.")
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=lambda text: Path(text).resolve())
     parser.add_argument("--only", default="")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--jobs", type=int, default=1)

@@ -23,8 +23,8 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
 
     Called with tensors of `te`, it returns the tensor that it computes, or a list of several. A nest of loops that
     stores each element of one tensor becomes a `te.compute`, whose axes can be scheduled; other loops become statements
-    of a `te.extern`. Called with arrays, it runs in Python. TeError, with the line, for a statement or an
-    expression that has no meaning in such a function.
+    of a `te.extern`, as do those of other hybrid functions that it calls. Called with arrays, it runs in Python.
+    TeError, with the line, for a statement or an expression that has no meaning in such a function.
     """
 
     @wraps(pyfunc)
@@ -36,6 +36,7 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
             return run_with_numbers(pyfunc, args)
         raise TeError(f"{pyfunc.__name__}: expected tensors or arrays, got {', '.join(type(a).__name__ for a in args)}")
 
+    call.hybrid_function = pyfunc  # pyright: ignore[reportAttributeAccessIssue]
     return call
 
 

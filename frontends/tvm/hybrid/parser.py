@@ -6,6 +6,7 @@ import ast
 import inspect
 import operator
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -18,6 +19,7 @@ from ....expressions.extern import ExternOp
 from ....expressions.functions import all as every
 from ....expressions.functions import any as some
 from ....expressions.functions import floordiv, if_then_else
+from ....expressions.statements import Assertion
 from ....expressions.tensor import Tensor, location_of_user, shape_as_extents
 from ..tir import functions
 from ..tir.ir_builder import BufferVar, IRBuilder
@@ -39,13 +41,17 @@ _NUMBERS = {"max": max, "min": min, "abs": abs, "round": round}
 
 def parse(function: Callable[..., Any], args: Sequence[Any]) -> Any:
     """The tensor that a hybrid function computes of tensors and numbers, or a list of several."""
+    return _parser_of(function).run(args)
+
+
+def _parser_of(function: Callable[..., Any]) -> _Parser:
     lines, first = inspect.getsourcelines(function)
     tree = ast.parse(textwrap.dedent("".join(lines)))
     definition = tree.body[0]
     assert isinstance(definition, ast.FunctionDef)
     file = inspect.getsourcefile(function) or "?"
     names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    return _Parser(definition, names, lambda node: f"{file}:{first + node.lineno - 1}").run(args)
+    return _Parser(definition, names, lambda node: f"{file}:{first + node.lineno - 1}")
 
 
 class _Local:
@@ -65,16 +71,23 @@ class _Parser:
         self.inputs: dict[Tensor, Buffer] = {}
         self.outputs: list[Buffer] = []
         self.returned: list[Any] | None = None
+        self.is_inlined = False
+        named = (node for node in ast.walk(definition) if isinstance(node, ast.Name))
+        self.assignments = Counter(node.id for node in named if isinstance(node.ctx, ast.Store))
 
     def fail(self, node: ast.AST, message: str) -> NoReturn:
         raise TeError(f"{self.place(node)}: hybrid function {self.definition.name}: {message}")
 
-    def run(self, args: Sequence[Any]) -> Any:
+    def bind(self, args: Sequence[Any]) -> None:
+        """Gives the parameters their values."""
         params = self.definition.args.args
         if len(params) != len(args):
             self.fail(self.definition, f"{len(args)} arguments, expected {len(params)}")
         for param, arg in zip(params, args, strict=True):
             self.scope[param.arg] = self._argument(arg)
+
+    def run(self, args: Sequence[Any]) -> Any:
+        self.bind(args)
         self.statements(self.definition.body)
         if self.returned is None:
             self.fail(self.definition, "no return of its output tensors")
@@ -130,7 +143,11 @@ class _Parser:
         self.returned = list(value) if isinstance(value, tuple) else [value]  # pyright: ignore[reportUnknownArgumentType]
 
     def _Assert(self, node: ast.Assert) -> None:
-        if not self._known(node.test, self.value(node.test)):
+        test = self.value(node.test)
+        if isinstance(test, PrimExpr) and not isinstance(test, IntImm):
+            message = "the assertion does not hold" if node.msg is None else str(self.value(node.msg))
+            self.builder.emit(Assertion(as_condition(test), message))
+        elif not self._known(node.test, test):
             self.fail(node, "the assertion does not hold")
 
     def _known(self, node: ast.AST, value: Any) -> Any:
@@ -216,7 +233,8 @@ class _Parser:
             return
         if not isinstance(target, ast.Name):
             self.fail(node, f"assignment to {type(target).__name__}, expected a name or an element")
-        if isinstance(value, BufferVar | list | tuple) or not isinstance(value, PrimExpr | int | float):
+        is_constant = isinstance(value, int) and self.assignments[target.id] == 1
+        if is_constant or isinstance(value, BufferVar | list | tuple) or not isinstance(value, PrimExpr | int | float):
             self.scope[target.id] = value
             return
         known = self.scope.get(target.id)
@@ -314,23 +332,23 @@ class _Parser:
         """The memory, or the list, and the index of an element; `a[i][j]` is `a[i, j]`."""
         index = self.value(node.slice)
         indices = index if isinstance(index, tuple) else (index,)
-        inner = node.value
-        while isinstance(inner, ast.Subscript) and isinstance(self._base(inner), BufferVar):
-            first = self.value(inner.slice)
-            indices = (*(first if isinstance(first, tuple) else (first,)), *indices)
-            inner = inner.value
-        base = self.value(inner)
+        if isinstance(node.value, ast.Subscript):
+            base, outer = self._subscript(node.value)
+            if isinstance(base, BufferVar):
+                return base, (*outer, *indices)
+            base = base[outer]
+        else:
+            base = self.value(node.value)
         if isinstance(base, BufferVar):
             return base, indices
-        if not isinstance(base, list | tuple) or len(indices) != 1:
-            self.fail(node, "expected an element of a tensor or of a list")
-        return base, int(self._known(node, indices[0]))
+        for index in indices[:-1]:
+            base = self._items(node, base)[int(self._known(node, index))]
+        return self._items(node, base), int(self._known(node, indices[-1]))
 
-    def _base(self, node: ast.Subscript) -> Any:
-        inner: ast.expr = node
-        while isinstance(inner, ast.Subscript):
-            inner = inner.value
-        return self.scope.get(inner.id) if isinstance(inner, ast.Name) else None
+    def _items(self, node: ast.AST, value: Any) -> Sequence[Any]:
+        if not isinstance(value, list | tuple):
+            self.fail(node, "expected an element of a tensor or of a list")
+        return value  # pyright: ignore[reportUnknownVariableType]
 
     def _attribute(self, node: ast.Attribute) -> Any:
         base = self.value(node.value)
@@ -357,13 +375,26 @@ class _Parser:
             return _NUMBERS[name](*args)
         if name == "likely" or name in functions.__all__:
             return getattr(functions, name)(*args)
-        self.fail(node, f"call of {name!r}, expected a function of tvm.tir, output_tensor or allocate")
+        if (function := getattr(self.names.get(name), "hybrid_function", None)) is not None:
+            return self._inlined(function, args)
+        self.fail(node, f"call of {name!r}, expected a function of tvm.tir or a hybrid one, output_tensor or allocate")
+
+    def _inlined(self, function: Callable[..., Any], args: Sequence[Any]) -> Any:
+        """The results of another hybrid function, whose statements become those of this one, and whose output tensors
+        are memory of it."""
+        callee = _parser_of(function)
+        callee.builder, callee.is_inlined = self.builder, True
+        callee.bind(args)
+        callee.statements(callee.definition.body)
+        if callee.returned is None:
+            callee.fail(callee.definition, "no return of its output tensors")
+        return callee.returned[0] if len(callee.returned) == 1 else tuple(callee.returned)
 
     def _memory(
         self, node: ast.Call, kind: str, shape: Any, dtype: str = "float32", scope: str = "global"
     ) -> BufferVar:
         extents = shape_as_extents(shape if isinstance(shape, tuple) else (shape,), kind)
-        if kind == "allocate":
+        if kind == "allocate" or self.is_inlined:
             return self.builder.allocate(dtype, extents, f"buffer_{node.lineno}", scope=scope)
         buffer = Buffer(f"{self.definition.name}_{len(self.outputs)}", extents, parse_dtype(dtype))
         self.outputs.append(buffer)

@@ -203,6 +203,7 @@ def _text_without_names(root: Operation, function: str = "") -> list[str]:
             value.name_hint = None
         if isinstance(op, AccessOp):
             _fix_units(op)
+    _merge_expressions(copy)
     _order_expressions(copy)
     return str(copy).splitlines()
 
@@ -224,6 +225,24 @@ def _only_value(low: Mixed) -> Mixed:
         return low
     axis = block.axes[low.index]
     return axis.low if axis.extent == 1 and isinstance(axis.low, int) else low
+
+
+def _merge_expressions(root: Operation) -> None:
+    """Computes equal subexpressions of a statement once: programs do not state whether expressions share them."""
+    for block in [block for op in root.walk() for block in _blocks(op)]:
+        known: dict[Any, Operation] = {}
+        for op in list(block.ops):
+            if not is_expression_op(op) or has_effect(op):
+                known = {}
+            elif not op.regions:
+                properties = tuple(sorted((op.properties | op.attributes).items(), key=lambda item: item[0]))
+                key = (op.name, tuple(op.operands), properties, tuple(result.type for result in op.results))
+                first = known.setdefault(key, op)
+                if first is not op:
+                    for old, new in zip(op.results, first.results, strict=True):
+                        old.replace_all_uses_with(new)
+                    op.detach()
+                    op.erase()
 
 
 def _order_expressions(root: Operation) -> None:

@@ -13,7 +13,18 @@ from ....expressions.buffers import BufferPointer, ExternCall
 from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, as_expr, const
 from ....expressions.rewrite import ExpressionRewriter
-from ....expressions.statements import Allocation, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
+from ....expressions.statements import (
+    Allocation,
+    Assertion,
+    Branch,
+    BufferElement,
+    Evaluation,
+    Let,
+    Loop,
+    Statement,
+    Store,
+    While,
+)
 from . import stmt as nodes
 from .expr import Broadcast, Buffer, BufferLoad, ExternCallExpr, PointerVar, Ramp
 
@@ -81,6 +92,8 @@ class _NodeBuilder:
                 return nodes.Evaluate(replace(each, args=tuple(self._argument(arg) for arg in each.args)))
             case Evaluation(value):
                 return nodes.Evaluate(self.loads.expr(value))
+            case Assertion(condition, message):
+                return nodes.AssertStmt(self.loads.expr(condition), message)
             case Let() | Allocation():
                 return self.sequence([each])
 

@@ -22,7 +22,10 @@ from ....expressions.rewrite import Substitution
 _HANDLE = DType("int", 64)
 PREFIX = "tir."
 """The prefix of TVM's names of intrinsics."""
-_TVM_NAMES = {"abs": "fabs", "power": "pow"}
+_TVM_NAMES = {
+    "abs": "fabs", "power": "pow", "shl": "shift_left", "shr": "shift_right", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}  # fmt: skip
 
 
 class IntrinsicName(str):

@@ -49,6 +49,13 @@ from ..nodes.stmt import BufferStore, Declaration, For, IfThenElse, LetStmt, Oth
 from ..target.target import Target
 from ..transform import FunctionalPass, PassInfo, as_module
 from .access_regions import detect_buffer_access_lca, get_block_access_region, get_block_read_write_region
+from .tensorize_mapping import (
+    AutoTensorizeMappingInfo,
+    TensorizeInfo,
+    get_auto_tensorize_mapping_info,
+    get_tensorize_loop_mapping,
+    suggest_index_map,
+)
 
 __getattr__ = report_absent("tvm.tir.analysis")
 
@@ -333,7 +340,9 @@ def is_output_block(sch: Schedule, block: BlockLike) -> bool:
 
 
 __all__ = [
+    "AutoTensorizeMappingInfo",
     "OOBChecker",
+    "TensorizeInfo",
     "assert_pure_function",
     "calculate_allocated_bytes",
     "calculate_constant_bytes",
@@ -341,11 +350,14 @@ __all__ = [
     "detect_buffer_access_lca",
     "estimate_tir_flops",
     "expr_deep_equal",
+    "get_auto_tensorize_mapping_info",
     "get_block_access_region",
     "get_block_read_write_region",
+    "get_tensorize_loop_mapping",
     "has_block",
     "is_output_block",
     "is_pure_function",
+    "suggest_index_map",
     "undefined_vars",
     "verify_gpu_code",
     "verify_memory",

@@ -70,12 +70,13 @@ from ....expressions.functions import (
 from ....expressions.statements import BufferElement
 from ....expressions.tensor import comm_reducer
 from ..intrinsics import call_user_intrinsic
-from ..nodes.expr import BufferLoad
+from ..nodes.expr import BufferLoad, IntrinsicName
 
 
 def _binary(name: str, meaning: str) -> Callable[..., Any]:
     def function(lhs: Any, rhs: Any, span: None = None) -> Any:
-        return binary_expr(name, lhs, rhs)
+        result = binary_expr(name, lhs, rhs)
+        return Call(result.dtype, IntrinsicName(name), result.args) if type(result) is Call else result
 
     function.__name__ = name
     function.__doc__ = meaning

@@ -26,6 +26,10 @@ class StmtSRef:
         """The node, as of `Schedule.get`."""
         return node_of(self.underneath)
 
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same place."""
+        return self == other
+
     @property
     def parent(self) -> StmtSRef | None:
         """The place of the innermost loop or block around it, None for a root."""

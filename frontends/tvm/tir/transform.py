@@ -37,6 +37,7 @@ from .block_passes import (
     is_assumption,
     is_check,
 )
+from .tensorize_mapping import tile_with_tensor_intrin as tile_with_tensor_intrin
 
 PrimFuncPass = FunctionalPass
 """The type of passes, as TVM's users ask for it: all of them transform modules."""

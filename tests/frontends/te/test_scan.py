@@ -469,6 +469,18 @@ def test_computes_of_a_scan_have_stages() -> None:
     np.testing.assert_array_equal(result, doubled_sums(a))
 
 
+def test_a_compute_of_a_scan_is_inlined() -> None:
+    x, first, _, scan = two_stages()
+    s = te.create_schedule(scan.op)
+    s[first].compute_inline()
+    sch = te.apply_schedule(s, [x, scan])
+    assert "first" not in sch.mod.script()
+    a = np.arange(50, dtype="float32").reshape(5, 10)
+    result = np.zeros_like(a)
+    build(sch.mod)(a, result)
+    np.testing.assert_array_equal(result, doubled_sums(a))
+
+
 def test_the_time_is_no_loop_of_a_stage_in_a_scan() -> None:
     _, _, second, scan = two_stages()
     s = te.create_schedule(scan.op)

@@ -179,3 +179,61 @@ def test_a_nest_that_stores_each_element_has_axes() -> None:
     x, y, z = RNG.random(9, np.float32), RNG.random(8, np.float32), np.zeros((9, 8), "float32")
     tvm.build(s, [a, b, c], "llvm")(x, y, z)
     np.testing.assert_array_equal(z, np.outer(x, y))
+
+
+@hybrid.script
+def guarded_sum(inputs: Any, weights: Any) -> Any:
+    out = output_tensor((inputs[0].shape[0],), "float32")
+    count = len(inputs)
+    for i in range(inputs[0].shape[0]):
+        assert i < inputs[0].shape[0], "index out of range"
+        out[i] = 0.0
+        for j in const_range(count):
+            out[i] += inputs[j][i] * float32(weights[0, j])
+    return out
+
+
+def test_elements_of_lists_assertions_and_constants_of_one_assignment() -> None:
+    tensors = [te.placeholder((6,), "float32", name=f"t{n}") for n in range(3)]
+    out = guarded_sum(tensors, [[1, 2, 3]])
+    values = [RNG.standard_normal(6).astype("float32") for _ in tensors]
+    result = np.empty(6, "float32")
+    tvm.build(te.create_schedule(out.op), [*tensors, out])(*values, result)
+    np.testing.assert_allclose(result, values[0] + 2 * values[1] + 3 * values[2], rtol=1e-5)
+
+
+def test_an_assertion_that_fails_is_an_error_of_the_program() -> None:
+    @hybrid.script
+    def limited(a: Any, n: Any) -> Any:
+        b = output_tensor((a.shape[0],), "float32")
+        for i in range(a.shape[0]):
+            assert i < n, "too many elements"
+            b[i] = a[i]
+        return b
+
+    a, n = te.placeholder((4,), "float32", name="a"), te.var("n")
+    b = limited(a, n)
+    program = tvm.build(te.create_schedule(b.op), [a, n, b])
+    values, result = np.arange(4, dtype="float32"), np.empty(4, "float32")
+    program(values, 4, result)
+    np.testing.assert_array_equal(result, values)
+    with pytest.raises(tvm.TVMError, match="too many elements"):
+        program(values, 3, result)
+
+
+def test_a_hybrid_function_calls_another() -> None:
+    @hybrid.script
+    def shifted_product(a: Any, b: Any) -> Any:
+        c = outer_product(a, b)
+        d = output_tensor((a.shape[0], b.shape[0]), "float32")
+        for i in range(a.shape[0]):
+            for j in range(b.shape[0]):
+                d[i, j] = c[i, j] + float32(i * j)
+        return d
+
+    a, b = (te.placeholder((n,), "float32", name=name) for n, name in ((4, "a"), (5, "b")))
+    d = shifted_product(a, b)
+    x, y = RNG.standard_normal(4).astype("float32"), RNG.standard_normal(5).astype("float32")
+    result = np.empty((4, 5), "float32")
+    tvm.build(te.create_schedule(d.op), [a, b, d])(x, y, result)
+    np.testing.assert_allclose(result, np.outer(x, y) + np.outer(range(4), range(5)), rtol=1e-5)

@@ -5,7 +5,7 @@
 
 import pytest
 
-from stepwell import Module
+from stepwell import Module, te
 from stepwell.core.errors import ParseError
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.frontends.tvmscript.decorators import T
@@ -79,3 +79,15 @@ def test_a_function_of_python_that_fails_is_a_diagnostic(function, expected: str
     lines = str(caught.value).splitlines()
     assert lines[0].startswith("f.py:3:12: error: ")
     assert lines[0].endswith(expected)
+
+
+def test_a_variable_of_a_function_of_python_is_a_variable_of_the_program() -> None:
+    @T.prim_func
+    def f(a: T.handle):
+        offset = te.var("offset")
+        size = te.var("size", "int64")
+        A = T.match_buffer(a, (size,), "float32", elem_offset=offset)
+        A[0] = A[0] + 1.0
+
+    assert "offset = T.int32()" in f.script()
+    assert "size = T.int64()" in f.script()

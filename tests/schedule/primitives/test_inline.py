@@ -373,3 +373,34 @@ def main(A: T.Buffer((8,), "int32"), D: T.Buffer((8,), "int32")):
 """
     after = scheduling.apply_steps(text, 'sch.compute_inline("B")')
     assert [block.name for block in Schedule(after).get_child_blocks("root")] == ["D"]
+
+
+STEPS = """
+@T.prim_func
+def main(A: T.Buffer((9, 4), "int32"), D: T.Buffer((9, 4), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for t in range(9):
+        for i in range(4):
+            with T.block("B"):
+                vt, v = T.axis.remap("SS", [t, i])
+                B[v] = A[vt, v] + vt
+        for i in range(4):
+            with T.block("D"):
+                vs, v = T.axis.remap("SS", [t, i])
+                D[vs, v] = B[3 - v] * 2
+"""
+
+
+def test_an_axis_bound_to_a_loop_around_the_reader_is_an_axis_of_the_reader() -> None:
+    sch = inlined(STEPS)
+    assert "D[vs, v] = (A[vs, 3 - v] + vs) * 2" in sch.mod.script()
+
+
+def test_a_value_of_an_earlier_iteration_is_not_inlined() -> None:
+    lines = STEPS.splitlines()
+    later = "\n".join([*lines[:5], *lines[9:], *lines[5:9]])  # the block D before the block B
+    assert "B[3] is read by block D" in refused(later)
+    other = STEPS.replace(
+        'vs, v = T.axis.remap("SS", [t, i])', "vs = T.axis.spatial(9, 8 - t)\n                v = T.axis.spatial(4, i)"
+    )
+    assert "does not tell its axes" in refused(other)
