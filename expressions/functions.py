@@ -127,11 +127,12 @@ nextafter = _float_binary("nextafter")
 
 
 def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
-    """The bits of a number reinterpreted as another data type. TeError unless both types have the same number of bits
-    and lanes, and for bools."""
+    """The bits of a number, or of a vector, reinterpreted as another data type. TeError unless both types have the same
+    number of bits, as lanes of the same size or of bytes, and for bools."""
     expr, wanted = as_expr(value), as_dtype(dtype)
     have = expr.data_type
-    if have.is_bool or wanted.is_bool or (have.bits, have.lanes) != (wanted.bits, wanted.lanes):
+    has_lanes = have.lanes == wanted.lanes or min(have.bits, wanted.bits) >= 8
+    if have.is_bool or wanted.is_bool or have.bits * have.lanes != wanted.bits * wanted.lanes or not has_lanes:
         raise TeError(f"reinterpret of {have} as {wanted}, expected as many bits, and no bool")
     return expr if have == wanted else Call(wanted.name, "reinterpret", (expr,))
 

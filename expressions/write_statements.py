@@ -26,7 +26,7 @@ from ..dialects.tir import (
 )
 from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
-from .expr import PrimExpr, as_expr, cast
+from .expr import IntImm, PrimExpr, as_expr, cast
 from .statements import Allocation, Assertion, Branch, BufferElement, Evaluation, Let, Loop, Statement, Store, While
 from .write_expressions import ExpressionEmitter
 
@@ -54,7 +54,7 @@ class StatementEmitter:
             case ExternCall():
                 write_call(writer, self.memory, each)
             case Store(target, value):
-                indices = _places(self.builder, [writer.write(index) for index in target.indices], target.lanes)
+                indices = _places(self.builder, target, [writer.write(index) for index in target.indices])
                 stored = writer.write(value)
                 if target.lanes > 1 and value.data_type.lanes == 1:
                     stored = self.builder.broadcast(stored, target.lanes)
@@ -108,14 +108,15 @@ class _ElementEmitter(ExpressionEmitter):
 
     def _emit(self, expr: PrimExpr) -> SSAValue:
         if isinstance(expr, BufferElement):
-            indices = _places(self.builder, [self.known[index] for index in expr.indices], expr.lanes)
+            indices = _places(self.builder, expr, [self.known[index] for index in expr.indices])
             return self.builder.load(_memory_of(self.memory, expr.buffer), indices)
         return super()._emit(expr)
 
 
-def _places(builder: TirBuilder, indices: Sequence[SSAValue], lanes: int) -> list[SSAValue]:
-    """The indices of an element, or of adjacent elements from it on."""
-    return [*indices] if lanes == 1 else [*indices[:-1], builder.ramp(indices[-1], 1, lanes)]
+def _places(builder: TirBuilder, element: BufferElement, indices: Sequence[SSAValue]) -> list[SSAValue]:
+    """The indices of an element, or of adjacent elements from it on, row after row. indices: of the element."""
+    extents = [extent.value if isinstance(extent, IntImm) else None for extent in element.buffer.shape]
+    return [*indices] if element.lanes == 1 else builder.ramp_of_rows(indices, element.lanes, extents)
 
 
 def _memory_of(memory: Mapping[Buffer, SSAValue], buffer: Buffer) -> SSAValue:

@@ -273,6 +273,24 @@ class TirBuilder:
         a, b = self.promote_values(base, stride)
         return self._value(RampOp(a, b, lanes))
 
+    def ramp_of_rows(self, starts: Sequence[Operand], lanes: int, extents: Sequence[int | None]) -> list[SSAValue]:
+        """The indices of adjacent elements, row after row: vectors for the last dimensions, as many as the elements
+        need.
+
+        starts: the indices of the first element.  lanes: the number of elements.  extents: of the dimensions, None for
+        a dynamic one.
+        """
+        outer, inner = [self.value(start) for start in starts], list[SSAValue]()
+        place = self.ramp(outer.pop(), 1, lanes)
+        rows = lanes
+        for extent in reversed(extents):
+            if not outer or extent is None or rows <= extent:
+                break
+            inner.insert(0, self.binary("floormod", place, extent))
+            row = self.binary("floordiv", place, extent)
+            place, rows = self.binary("add", row, outer.pop()), -(-rows // extent)
+        return [*outer, place, *inner]
+
     def shuffle(self, vectors: Sequence[SSAValue], lanes: Sequence[int]) -> SSAValue:
         """Lanes of the concatenation of vectors; a scalar for a single lane."""
         return self._value(ShuffleOp(vectors, lanes))

@@ -114,7 +114,6 @@ ABSENT_MODULES: dict[str, str] = {
         "each schedule is measured, or a CostModel of users orders them",
     ),
     "tvm.tir.tensor_intrin.metal": "intrinsics of processors and of cuda: tvm.tir.tensor_intrin.x86, cuda",
-    "tvm.topi.x86.tensor_intrin": "tvm.tir.tensor_intrin.x86, whose names Schedule.tensorize takes",
     "tvm.topi.arm_cpu.tensor_intrin": "tvm.tir.tensor_intrin.arm_cpu, whose names Schedule.tensorize takes",
     "tvm.script.ir_builder.relax": "TVMScript as text or as decorated functions, relax.BlockBuilder",
     "tvm.contrib.spirv": "expected the target llvm or cuda",

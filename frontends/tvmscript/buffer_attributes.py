@@ -115,14 +115,18 @@ def _vstore(
 def _vector_element(
     context: ElaborationContext, span: Span, buffer: BufferValue, begin: Value, dtype: Value
 ) -> Element:
-    """The `lanes` elements from `begin` on along the last dimension; a vector as last index selects the elements
-    itself.
+    """The `lanes` elements from `begin` on, along the last dimension, or row after row where that is shorter; a vector
+    as last index selects the elements itself.
     """
     starts = [context.operand(i, span) for i in (begin if isinstance(begin, list | tuple) else [begin])]
     type = buffer.dtype if dtype is None else context.dtype(dtype, span)
     if type.scalar != buffer.dtype.scalar or not starts:
         raise span.error(f"buffer {buffer.name!r} holds {buffer.dtype}, got {type}")
     is_vector = isinstance(starts[-1], SSAValue) and dtype_of(starts[-1].type).lanes != 1
+    width = buffer.shape[-1] if buffer.shape else None
+    if isinstance(width, int) and type.lanes > width and not is_vector and len(starts) == len(buffer.shape):
+        extents = [extent if isinstance(extent, int) else None for extent in buffer.shape]
+        return Element(buffer, tuple(context.locate(span).ramp_of_rows(starts, type.lanes, extents)), span)
     last = starts[-1] if type.lanes == 1 or is_vector else SliceIndex(starts[-1], type.lanes)
     return Element(buffer, (*starts[:-1], last), span)
 

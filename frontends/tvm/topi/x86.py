@@ -7,6 +7,7 @@ from typing import Any
 from ....expressions.tensor import Tensor
 from ....operators.broadcast import add
 from ..contrib import cblas
+from ..submodules import submodule
 from . import cuda
 from .cuda import conv2d_nchw, conv2d_nhwc
 
@@ -38,4 +39,5 @@ def batch_matmul_cblas(
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(cuda, name)
+    module = submodule("tvm.topi.x86", name)
+    return getattr(cuda, name) if module is None else module
