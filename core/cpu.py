@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import platform
 import re
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 
+from .cpu_features import enabled_features
 from .diagnostics import did_you_mean
 from .errors import OptionError
 from .processors import available_processors
@@ -125,25 +127,23 @@ def host_cpu() -> CpuModel:
 def cpu_of(target: Target) -> CpuModel:
     """The processor of a target, with the caches and cores of this machine.
 
-    Its instructions are those of the features of `mattr` and, without `mcpu`, of this machine. Features that only the
-    name `mcpu` implies count for the vector registers and for `fma`, as LLVM knows them, and not for `masks` and
-    `byte_products`.
+    Its instructions are those of the features of `mattr` and of the name `mcpu`, without which they are those of this
+    machine. LLVM knows more names than `FEATURES_OF_NAMES`: they count for the vector registers and for `fma` alone.
     """
     # lazy: LLVM is needed for native code only
     import llvmlite.binding as llvm
 
-    features = set(target.mattr)
     if target.mcpu:
         model = _compiled_for(target.mcpu, ",".join(features_of_named(target)))
+        features = enabled_features(target.mcpu, target.mattr)
     else:
-        host = set(llvm.get_host_cpu_features().flatten().split(","))
-        features |= host - {f"{'-' if each[0] == '+' else '+'}{each[1:]}" for each in target.mattr}
+        features = enabled_features("", [*llvm.get_host_cpu_features().flatten().split(","), *target.mattr])
         model = _with_features(features)
     name = target.mcpu or llvm.get_host_cpu_name()
     facts = {
         "updates_per_cycle": 1 if model.vector_bytes == 64 and name in _HALVES else 2,
-        "masks": {"+avx512bw", "+avx512vl"} <= features,
-        "byte_products": {"+avx512vnni", "+avx512vl"} <= features,
+        "masks": {"avx512bw", "avx512vl"} <= features,
+        "byte_products": {"avx512vnni", "avx512vl"} <= features,
     }
     return replace(model, **facts, cores=available_processors(), **_cache_sizes())
 
@@ -155,12 +155,12 @@ def features_of_named(target: Target) -> tuple[str, ...]:
     return target.mattr if platform.machine() in ("aarch64", "arm64") else ("+64bit", *target.mattr)
 
 
-def _with_features(features: set[str]) -> CpuModel:
+def _with_features(features: AbstractSet[str]) -> CpuModel:
     """The processor with some features of LLVM."""
     if platform.machine() in ("aarch64", "arm64"):
         return CPU_MODELS["neon"]
-    name = "avx512" if "+avx512f" in features else "avx" if "+avx" in features else "sse"
-    return replace(CPU_MODELS[name], fma="+fma" in features)
+    name = "avx512" if "avx512f" in features else "avx" if "avx" in features else "sse"
+    return replace(CPU_MODELS[name], fma="fma" in features)
 
 
 _PROBE = """

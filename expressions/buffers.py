@@ -89,7 +89,7 @@ class Buffer:
 
         expr = as_expr(value, self.data_type)
         if isinstance(expr, IntImm | FloatImm):
-            expr = cast(self.dtype, expr)
+            expr = cast(self.data_type.with_lanes(expr.data_type.lanes).name, expr)
         return Store(self._elements(begin, expr.data_type), expr)
 
     def _elements(self, begin: Any, dtype: DType) -> BufferElement:

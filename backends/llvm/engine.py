@@ -19,6 +19,7 @@ import llvmlite.binding as llvm
 from llvmlite.binding import ffi
 
 from ...core.cpu import features_of_named
+from ...core.cpu_features import enabled_features
 from ...core.errors import IncompleteCodeError, LinkError, StepwellError
 from ...core.processors import available_processors
 from ...core.target import Target
@@ -94,11 +95,10 @@ class Processor:
 
     @property
     def instructions(self) -> frozenset[str]:
-        """The features of the processor, by LLVM's names, without those that only its name implies. Every 64-bit Arm
-        processor has `f16c`, conversions between f16 and f32."""
-        last = {each[1:]: each[0] for each in self.features.split(",") if each}
-        present = {name for name, sign in last.items() if sign == "+"}
-        return frozenset(present | ({"f16c"} if platform.machine() == "aarch64" else set()))
+        """The features of the processor, by LLVM's names, with those of its name in `FEATURES_OF_NAMES`. Every 64-bit
+        Arm processor has `f16c`, conversions between f16 and f32."""
+        present = enabled_features(self.cpu, self.features.split(","))
+        return present | ({"f16c"} if platform.machine() == "aarch64" else set())
 
     def machine(self, effort: int = 3) -> llvm.TargetMachine:
         """A new target machine, for one module. `effort`: 0 to 3, the code generator's optimization level."""

@@ -44,17 +44,17 @@ def test_lanes_are_elements_of_a_register() -> None:
 def test_features_of_a_target_determine_its_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "x86_64")
     models = {
-        "avx512": cpu._with_features({"+avx", "+avx512f", "+fma"}),
-        "avx2": cpu._with_features({"+avx", "+avx2", "+fma"}),
-        "avx": cpu._with_features({"+avx", "-fma"}),
-        "sse": cpu._with_features({"+sse4.2"}),
+        "avx512": cpu._with_features({"avx", "avx512f", "fma"}),
+        "avx2": cpu._with_features({"avx", "avx2", "fma"}),
+        "avx": cpu._with_features({"avx"}),
+        "sse": cpu._with_features({"sse4.2"}),
     }
     for name, model in models.items():
         expected = CPU_MODELS[name]
         assert (model.vector_bytes, model.vector_registers) == (expected.vector_bytes, expected.vector_registers)
         assert model.fma == expected.fma
     monkeypatch.setattr("platform.machine", lambda: "aarch64")
-    assert cpu._with_features({"+neon"}) == CPU_MODELS["neon"]
+    assert cpu._with_features({"neon"}) == CPU_MODELS["neon"]
 
 
 @pytest.mark.skipif(not host_cpu().streaming, reason="needs x86-64")
@@ -76,6 +76,10 @@ def test_masks_are_those_of_stated_features() -> None:
     assert cpu_of(Target(mcpu="x86-64", mattr=("+avx512bw", "+avx512vl"))).masks
     assert not cpu_of(Target(mcpu="x86-64", mattr=("+avx512bw", "-avx512vl"))).masks
     assert not cpu_of(Target(mcpu="x86-64", mattr=("+avx2",))).masks
+    assert cpu_of(Target(mcpu="skylake-avx512")).masks
+    assert not cpu_of(Target(mcpu="skylake-avx512", mattr=("-avx512vl",))).masks
+    named = {name: cpu_of(Target(mcpu=name)).byte_products for name in ("skylake-avx512", "cascadelake", "znver4")}
+    assert named == {"skylake-avx512": False, "cascadelake": True, "znver4": True}
 
 
 def test_caches_are_those_of_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
