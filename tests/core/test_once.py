@@ -1,13 +1,12 @@
 """Objects that a process has once."""
 
-import subprocess
-import sys
 import threading
 import time
 
 import pytest
 
 from stepwell.core.once import once
+from stepwell.tools.warm_python import WarmPython
 
 
 def results_of_threads(function, count: int = 4) -> list[object]:
@@ -54,7 +53,7 @@ def test_a_function_may_call_itself() -> None:
     assert factorial(5) == 120
 
 
-def test_threads_link_the_code_of_calls_once() -> None:
+def test_threads_link_the_code_of_calls_once(warm_python: WarmPython) -> None:
     program = """
 import sys, threading
 from stepwell.backends.llvm.python_calls import call_code
@@ -74,5 +73,5 @@ for thread in threads:
 print(len(set(map(id, codes))))
 """
     for _ in range(3):
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        done = warm_python.run("-c", program)
         assert (done.stdout, done.stderr) == ("1\n", "")

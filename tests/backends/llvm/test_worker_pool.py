@@ -20,6 +20,7 @@ from stepwell.backends.llvm import worker_pool
 from stepwell.backends.llvm.linking import RUN_PARALLEL
 from stepwell.core.errors import ExecutionError
 from stepwell.core.processors import available_processors
+from stepwell.tools.warm_python import WarmPython
 
 TASK = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 RUN = ctypes.CFUNCTYPE(ctypes.c_int32, TASK, ctypes.c_void_p, *[ctypes.c_int64] * 4)
@@ -267,7 +268,7 @@ test_workers_execute_iterations()
     assert (result.returncode, result.stderr) == (0, "")
 
 
-def test_the_cache_keeps_the_code_of_the_pool(tmp_path: Path) -> None:
+def test_the_cache_keeps_the_code_of_the_pool(tmp_path: Path, warm_python: WarmPython) -> None:
     program = """
 import stepwell
 from stepwell.backends.llvm import linking, shared_code, worker_pool
@@ -280,8 +281,7 @@ print(len(made))
 """
 
     def compiled() -> tuple[str, bool]:
-        environment = {**os.environ, "STEPWELL_CACHE": str(tmp_path)}
-        result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment)
+        result = warm_python.run("-c", program, environment={"STEPWELL_CACHE": str(tmp_path)})
         assert result.returncode == 0, result.stderr
         return result.stdout.strip(), "damaged" in result.stderr
 

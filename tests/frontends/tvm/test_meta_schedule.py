@@ -112,7 +112,7 @@ def test_kernels_of_programs_are_tuned(tmp_path: Path) -> None:
         tuned = tvm.transform.Sequential(
             [
                 relax.get_pipeline("zero"),
-                relax.transform.MetaScheduleTuneTIR(tmp_path, 4),
+                relax.transform.MetaScheduleTuneTIR(tmp_path, 2),
                 relax.transform.MetaScheduleTuneIRMod({}, tmp_path / "all", 4, op_names=["nothing"]),
                 relax.transform.MetaScheduleApplyDatabase(tmp_path),
             ]
@@ -121,7 +121,7 @@ def test_kernels_of_programs_are_tuned(tmp_path: Path) -> None:
     assert all(func.attrs["tir.is_scheduled"] for func in kernels)
     assert not (tmp_path / "all").exists()
     x, w, b = (np.random.default_rng(0).random(shape, np.float32) for shape in ((32, 64), (128, 64), (128,)))
-    database = ms.tune_relax(mod, {}, "llvm", tmp_path / "more", 4)
+    database = ms.tune_relax(mod, {}, "llvm", tmp_path / "more", 2)
     for built in (relax.build(tuned, "llvm", params={}), ms.compile_relax(database, mod, "llvm")):
         result = relax.VirtualMachine(built, tvm.cpu())["forward"](x, w, b)
         np.testing.assert_allclose(result.numpy(), x @ w.T + b, rtol=1e-4)
