@@ -46,17 +46,34 @@ class Buffer:
         """The scope of the memory."""
         return self.memory
 
-    def access_ptr(self, access_mask: str | int, offset: int = 0) -> BufferPointer:
-        """The address of the first element, for `te.call_extern`.
+    def access_ptr(
+        self,
+        access_mask: str | int,
+        ptr_type: str = "handle",
+        content_lanes: int = 1,
+        offset: Any = 0,
+        extent: Any = None,
+    ) -> BufferPointer:
+        """The address of an element, for `te.call_extern`.
 
-        access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3; ignored, since inputs are read and results are
-        written.  offset: 0. TeError for other values.
+        access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3.  offset: the position of the element in row-major
+        order.  ptr_type, extent: of the accessed memory. These three have no effect: inputs are read and results are
+        written. TeError for another access, for vectors (content_lanes), and for an offset in a buffer with strides.
         """
         if access_mask not in ("r", "w", "rw", "wr", 1, 2, 3):
             raise TeError(f"access_ptr of {self.name}: access_mask {access_mask!r}, expected 'r', 'w' or 'rw'")
-        if offset != 0:
-            raise TeError(f"access_ptr of {self.name}: offset {offset!r}, expected 0")
-        return BufferPointer(self)
+        if content_lanes != 1:
+            raise TeError(f"access_ptr of {self.name}: content_lanes {content_lanes}, expected 1")
+        rest = as_expr(offset)
+        if isinstance(rest, IntImm) and rest.value == 0:
+            return BufferPointer(self)
+        if self.strides or not self.shape:
+            raise TeError(f"access_ptr of {self.name}: offset {rest!r} in a buffer with strides, expected address_of")
+        indices: list[PrimExpr] = []
+        for size in reversed(self.shape[1:]):
+            indices.insert(0, rest % size)
+            rest = rest // size
+        return BufferPointer(self, (rest, *indices))
 
     def __getitem__(self, indices: Any) -> BufferElement:
         """An element, by an index for each dimension. TeError for another number of indices."""

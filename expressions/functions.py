@@ -200,7 +200,7 @@ def _join(name: str, kind: type[And], conditions: tuple[Any, ...]) -> PrimExpr:
 
 
 def _joined(kind: type[And], a: PrimExpr, b: PrimExpr) -> PrimExpr:
-    """The conjunction or disjunction of two conditions, folded if either is a constant."""
+    """The conjunction or disjunction of two conditions, folded if a condition is constant."""
     if not isinstance(a, IntImm) and not isinstance(b, IntImm):
         return kind(a, b)
     constant, other = (a, b) if isinstance(a, IntImm) else (b, a)

@@ -172,6 +172,22 @@ def doubled(size: Any) -> list[Any]:
     return [A, te.compute((size,), lambda i: copy[i] * 2.0, name="B")]
 
 
+def test_an_address_by_its_position_in_row_major_order() -> None:
+    A = te.placeholder((3, 4), name="A")
+
+    def copied(ins: list[Any], outs: list[Any]) -> Any:
+        def row(i: Any) -> Any:
+            source, target = ins[0].access_ptr("r", offset=(2 - i) * 4), outs[0].access_ptr("w", "handle", offset=i * 4)
+            return te.call_extern("handle", "memcpy", target, source, te.const(16, "int64"))
+
+        return for_each(3, row, "i")
+
+    B = te.extern((3, 4), [A], copied, name="B")
+    a, b = np.arange(12, dtype="float32").reshape(3, 4), np.zeros((3, 4), "float32")
+    build(te.create_prim_func([A, B]))(a, b)
+    np.testing.assert_array_equal(b, a[::-1])
+
+
 def rows_backwards(size: Any) -> list[Any]:
     """Rows in reverse order, each copied by `memcpy`."""
     A = te.placeholder((size, 4), name="A")
@@ -325,7 +341,14 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "extern extern: buffer ROW is of another operation",
     ),
     "another access": (lambda: ROW.access_ptr("x"), "access_ptr of ROW: access_mask 'x', expected 'r', 'w' or 'rw'"),
-    "an address inside of a buffer": (lambda: ROW.access_ptr("r", offset=4), "access_ptr of ROW: offset 4, expected 0"),
+    "an offset among strides": (
+        lambda: te.decl_buffer((8, 8), strides=[16, 1], name="T").access_ptr("r", offset=4),
+        "access_ptr of T: offset 4 in a buffer with strides, expected address_of",
+    ),
+    "an address of vectors": (
+        lambda: ROW.access_ptr("r", content_lanes=4),
+        "access_ptr of ROW: content_lanes 4, expected 1",
+    ),
     "an address with too few indices": (lambda: ROW.address_of(), "address_of ROW: 0 indices for 1 dimensions"),
     "a result of no type": (lambda: te.call_extern("f13", "f"), "call_extern f: unknown dtype 'f13'"),
     "a C function without a name": (lambda: te.call_extern("int32", ""), "call_extern of '', expected the name"),
