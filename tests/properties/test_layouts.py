@@ -15,6 +15,7 @@ from stepwell.core.processors import threads
 from stepwell.frontends.relay.expr import Expr
 from stepwell.schedule.cpu import threads as sharing
 from stepwell.tools.testing.comparison import assert_near
+from stepwell.transforms.relay import convert_layout
 
 Draw: TypeAlias = Callable[..., Any]
 Shape: TypeAlias = tuple[int, int, int]
@@ -132,22 +133,28 @@ def check(actual: list[Any], expected: list[Any]) -> None:
     assert_near(actual, expected, [1e-4 * float(each.max(initial=1.0)) for each in finite])
 
 
+LEAST_SUMMANDS = st.sampled_from((convert_layout.LONG, 0))
+"""Networks here have sums of few summands."""
 WINOGRAD = "relay-convert-convolutions{tile-size=2},"
 
 
-@given(networks(), st.sampled_from(("", WINOGRAD)))
-def test_images_with_blocks_hold_the_elements_of_images_without(case: tuple[Module, Any], before: str) -> None:
+@given(networks(), st.sampled_from(("", WINOGRAD)), LEAST_SUMMANDS)
+def test_images_with_blocks_hold_the_elements_of_images_without(
+    case: tuple[Module, Any], before: str, summands: int
+) -> None:
     module, x = case
-    converted = apply_passes(module, f"{before}relay-convert-layout")
+    with patch.object(convert_layout, "LONG", summands):
+        converted = apply_passes(module, f"{before}relay-convert-layout")
     converted.verify()
     check(results_of(converted, x), results_of(module, x))
 
 
 @settings(max_examples=max(1, settings().max_examples // 3))
-@given(networks(), st.sampled_from((1, 3)), st.sampled_from(("", WINOGRAD)))
-def test_compiled_networks_with_blocks(case: tuple[Module, Any], count: int, before: str) -> None:
+@given(networks(), st.sampled_from((1, 3)), st.sampled_from(("", WINOGRAD)), LEAST_SUMMANDS)
+def test_compiled_networks_with_blocks(case: tuple[Module, Any], count: int, before: str, summands: int) -> None:
     module, x = case
-    converted = apply_passes(module, f"{before}relay-convert-layout")
+    with patch.object(convert_layout, "LONG", summands):
+        converted = apply_passes(module, f"{before}relay-convert-layout")
     assume("NCHW16c" in str(converted))
     with patch.object(sharing, "LEAST_TIME", 0), threads(count):
         executor = GraphExecutor(build_graph(converted))

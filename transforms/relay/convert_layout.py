@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from math import prod
 from typing import cast
 
 from xdsl.context import Context
@@ -27,6 +28,8 @@ from .plain_convolutions import has_static_images
 
 _remarks = PassRemarks("relay-convert-layout")
 
+LONG = 256
+"""The least number of summands of a result that take much longer than its transposition from blocks."""
 _BLOCKS = f"NCHW{LANES}c"
 _OF_AXES = {"axis", "lhs_axis", "rhs_axis", "shape", "num_newaxis"}
 """The attributes by which operators on elements depend on the layout."""
@@ -45,7 +48,7 @@ class RelayConvertLayoutPass(ModulePass):
     reductions of all rows and columns, and concatenations of channels. Rows and columns may be dynamic. Pools,
     operators on elements and concatenations have blocks in all their images or in none, so that no image is copied from
     one layout to the other. A convolution whose result has no blocks reads an image without blocks, if its weights are
-    then not packed (`relay-pack-weights`).
+    then not packed (`relay-pack-weights`) and its sums have less than 256 summands.
 
     Before
         %y = relay.nn.conv2d(%x, %v) : (tensor<1x32x28x28xf32>, tensor<192x32x1x1xf32>) -> tensor<1x192x28x28xf32>
@@ -183,7 +186,9 @@ class _Convolution(_Kind):
         return True
 
     def without_blocks(self, op: OperatorOp, blocked: AbstractSet[SSAValue]) -> AbstractSet[SSAValue]:
-        return {op.args[0]} if op.outputs[0] not in blocked and self.form.loss(op) else set()
+        summands = prod(size for size in shape_of(op.args[1])[1:] if isinstance(size, int))
+        is_loss = op.outputs[0] not in blocked and summands < LONG and self.form.loss(op)
+        return {op.args[0]} if is_loss else set()
 
     def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
         return self.form.operator(op, builder, args[0], **_layouts(op, args, writes))

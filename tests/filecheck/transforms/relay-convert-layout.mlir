@@ -70,6 +70,20 @@ relay.func @to_channels("x" %x: tensor<1x16x8x8xf32>) {
 
 // -----
 
+// A product of channels with long sums reads an image with blocks, whatever its result.
+relay.func @long_sums("x" %x: tensor<1x16x8x8xf32>) {
+  %v = relay.constant "v" : tensor<256x16x1x1xf32>
+  %w = relay.constant "w" : tensor<24x256x1x1xf32>
+  %0 = relay.nn.conv2d(%x, %v) : (tensor<1x16x8x8xf32>, tensor<256x16x1x1xf32>) -> tensor<1x256x8x8xf32>
+  %1 = relay.nn.conv2d(%0, %w) : (tensor<1x256x8x8xf32>, tensor<24x256x1x1xf32>) -> tensor<1x24x8x8xf32>
+  relay.return %1 : tensor<1x24x8x8xf32>
+}
+// CHECK:       relay.func @long_sums
+// CHECK:         relay.nn.contrib_conv2d_pack({{.*}} -> tensor<1x16x8x8x16xf32>
+// CHECK:         relay.nn.contrib_conv2d_pack({{.*}}data_layout = "NCHW16c", out_layout = "NCHW"} : (tensor<1x16x8x8x16xf32>, {{.*}} -> tensor<1x24x8x8xf32>
+
+// -----
+
 // Images of any size. A depthwise convolution of such an image has blocks in both its images or in none.
 relay.func @any_size("x" %x: tensor<1x16x?x?xf32, #relay.sizes<"h", "w">>) {
   %v = relay.constant "v" : tensor<48x16x1x1xf32>
