@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects import math as math_dialect
@@ -158,7 +158,7 @@ def _of_plain(op: Operation) -> float:
     return registers if registers and kind in _OF_REGISTERS else lanes * _of_scalar(kind)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _register_count(type: Attribute) -> int:
     """The number of registers of a vector; 0 for elements that are no operands of instructions."""
     if not isinstance(element_type_of(type), Float32Type | Float64Type | IntegerType):
