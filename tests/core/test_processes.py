@@ -34,6 +34,13 @@ def wait_for(*paths):
         time.sleep(0.001)
 
 
+def is_alive(process):
+    try:
+        return "Z" not in open(f"/proc/{process}/stat").read()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def squares(numbers):
     for number in numbers:
         yield number, number**2
@@ -180,7 +187,8 @@ def work(numbers):
         if not is_child():
             wait_for("child")
             os.kill(os.getpid(), signal.SIGKILL)
-        open("child", "w").write(str(os.getpid()))
+        open("written", "w").write(str(os.getpid()))
+        os.rename("written", "child")
         while os.getppid() == PARENT:
             time.sleep(0.001)
         yield number, number
@@ -190,7 +198,7 @@ if not (process := os.fork()):
     shared_results(work, range(50), 2)
 os.waitpid(process, 0)
 child = int(open("child").read())
-while os.path.exists(f"/proc/{child}") and "Z" not in open(f"/proc/{child}/stat").read():
+while is_alive(child):
     time.sleep(0.001)
 """
     assert run(program, cwd=tmp_path) == ""
