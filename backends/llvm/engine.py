@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -195,6 +195,17 @@ def generate_object(text: str, target: Processor) -> bytes:
         return _emit_object(_optimize(text, target.machine(), 0), target.machine(2))
 
 
+_PROGRAMS = 64
+"""The number of programs that a linker links. To make a linker takes ten times as long as to link a small program; a
+linker keeps 9 KB of each of its programs that is dropped, until all are."""
+
+
+@lru_cache(maxsize=1)
+def _linker(_group: int) -> llvm.LLJIT:
+    """The linker of a group of programs."""
+    return llvm.create_lljit_compiler(suppress_errors=True)
+
+
 class NativeModule:
     """Linked native code of one module. Addresses are valid during the lifetime of this object."""
 
@@ -209,7 +220,8 @@ class NativeModule:
         imports = {name: _resolve(name, symbols) for name in externals} | dict(symbols)
         with _lock:
             _initialize()
-            self._jit = llvm.create_lljit_compiler(suppress_errors=True)
+            number = next(_names)
+            self._jit = _linker(number // _PROGRAMS)
             builder = llvm.JITLibraryBuilder().add_current_process()
             for image in images:
                 builder.add_object_img(image)
@@ -218,7 +230,7 @@ class NativeModule:
             for name, address in imports.items():
                 builder.import_symbol(name, address)
             try:
-                self._library = builder.link(self._jit, f"stepwell.{next(_names)}")
+                self._library = builder.link(self._jit, f"stepwell.{number}")
             except RuntimeError as error:
                 raise IncompleteCodeError(f"native code does not link: {error}") from error
             if perf_map.is_requested():
