@@ -15,6 +15,7 @@ from ...core.html import table_html
 from ..saving.format import Contents
 from ..saving.writing import write_archive
 from .checked_call import CheckedCall
+from .forwarding import Forwarding
 from .packed import PackedCalls
 from .python_calls import CallCode, create_builtin, is_supported
 from .signature import Failure, FunctionSignature
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..devices.timing import BenchmarkResult, Clock
 
 
-class CompiledFunction:
+class CompiledFunction(Forwarding):
     """A native function: `function(*arguments)` runs it and returns its result.
 
     Arrays are passed without a copy and written in place. Python's lock is released during a call unless the call
@@ -35,11 +36,6 @@ class CompiledFunction:
     A call raises ArgumentError for an argument that does not match its parameter or is passed by name (before any code
     runs), ExecutionError if an assertion or a packed function fails, LinkError if a packed function is not registered.
     """
-
-    # Python calls an object by `__call__` of its type. Here that is the descriptor of a slot, whose value, a builtin
-    # function, is called without a function in Python around it.
-    __slots__ = ("__call__", "__dict__", "__weakref__")
-    __call__: Callable[..., Any]
 
     def __init__(
         self,
@@ -54,15 +50,11 @@ class CompiledFunction:
         `code`: returns that of builtin functions, None to check all arguments in Python.
         """
         self._native = CheckedCall(signature, address, failures, packed, keep_alive, code)
-        self._set_call(self._native)
+        self.forward_to(self._native)
         if code is not None and signature.direct and is_supported():
             shared = code()
             call = partial(_call_converted, self._native, shared.stand_ins)
-            self._set_call(create_builtin(signature, shared, address, call, self._native.fail, keep_alive))
-
-    def _set_call(self, call: Callable[..., Any]) -> None:
-        if type(self).__call__ is CompiledFunction.__call__:  # else a subclass defines calls
-            self.__call__ = call
+            self.forward_to(create_builtin(signature, shared, address, call, self._native.fail, keep_alive))
 
     @property
     def signature(self) -> FunctionSignature:
@@ -126,13 +118,10 @@ def _call_converted(native: CheckedCall, stand_in_code: Callable[[], int], *argu
     return result
 
 
-class Program:
+class Program(Forwarding):
     """The compiled functions of a module. `lib["main"]` returns a function, which keeps the code alive; `lib(...)`
     calls the only function, and raises ArgumentError for a module of several functions.
     """
-
-    __slots__ = ("__call__", "__dict__", "__weakref__")  # as in `CompiledFunction`
-    __call__: Callable[..., Any]
 
     device_kind = "cpu"
     """The kind of device whose memory holds the arrays of a call."""
@@ -152,7 +141,7 @@ class Program:
         self._sources = dict(sources)
         self._contents = contents
         names = tuple(self.functions)
-        self.__call__ = self.functions[names[0]].__call__ if len(names) == 1 else partial(_reject_call, names)
+        self.forward_to(self.functions[names[0]] if len(names) == 1 else partial(_reject_call, names))
 
     def contents(self) -> Contents:
         """The contents of the archive that `export` writes. Raises UnsupportedError for a program without native

@@ -218,7 +218,7 @@ def outcome(call: Callable[..., Any], arguments: list[Any], named: dict[str, Any
 
 
 def same_outcomes(function: CompiledFunction, arguments: list[Any], named: dict[str, Any]) -> None:
-    in_python = function.__call__.__self__[2]  # pyright: ignore[reportFunctionMemberAccess]
+    in_python = function.func.__self__[2]  # pyright: ignore[reportFunctionMemberAccess]
     assert outcome(function, arguments, named) == outcome(in_python, arguments, named)
 
 

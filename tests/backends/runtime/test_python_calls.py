@@ -1,6 +1,8 @@
 """Builtin functions whose code is native: calls without conversions in Python, errors, threads, lifetimes."""
 
+import copy
 import gc
+import pickle
 import threading
 import types
 import weakref
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell.backends.runtime import Program, checked_call, python_calls
+from stepwell.backends.runtime import CompiledFunction, Program, checked_call, python_calls
 from stepwell.backends.runtime.checked_call import CheckedCall
 from stepwell.backends.runtime.packed import register_func
 from stepwell.core.errors import ArgumentError, ExecutionError
@@ -194,7 +196,7 @@ def test_threads_run_during_a_call(compile_text) -> None:
 
 def test_a_function_is_freed_with_its_last_reference(compile_text) -> None:
     lib = compile_text(ADD)
-    call = lib["add"].__call__
+    call = lib["add"].func
     native, program = weakref.ref(call.__self__[4][0]), weakref.ref(lib)  # pyright: ignore[reportFunctionMemberAccess]
     gc.collect()
     gc.disable()
@@ -220,7 +222,7 @@ def test_programs_leave_no_garbage(compile_text) -> None:
 def test_calls_without_support_are_checked_in_python(compile_text, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("stepwell.backends.runtime.program.is_supported", lambda: False)
     add, (a, b, c) = compile_text(ADD)["add"], arrays(3)
-    assert isinstance(add.__call__, CheckedCall)
+    assert isinstance(add.func, CheckedCall)
     add(a, b, c)
     assert c[3] == 6
 
@@ -238,7 +240,7 @@ def test_layouts_of_objects_are_probed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_functions_with_handles_are_called_through_python(compile_text) -> None:
     handle = compile_text("func.func @handle(%p: !llvm.ptr) { func.return }")["handle"]
     assert not handle.signature.direct
-    assert isinstance(handle.__call__, CheckedCall)
+    assert isinstance(handle.func, CheckedCall)
     handle(0)
 
 
@@ -353,3 +355,26 @@ def test_bound_functions_run_through_python_where_objects_are_unknown(
     assert array[0] == 3
     with pytest.raises(ExecutionError, match="n is positive"):
         main.bind(array, -1)()
+
+
+def test_copies_of_a_function_and_of_a_program_are_the_same_object(compile_text) -> None:
+    lib = compile_text(ADD)
+    for each in (lib, lib["add"]):
+        assert copy.copy(each) is copy.deepcopy(each) is each
+        with pytest.raises(TypeError, match=f"cannot pickle '{type(each).__name__}' object, .*: export the program"):
+            pickle.dumps(each)
+
+
+def test_arguments_reach_native_code_without_a_tuple() -> None:
+    """Python's vectorcall protocol, which a type has by a flag; a subclass that defines calls has it not."""
+
+    class Traced(CompiledFunction):
+        def __call__(self, *arguments: Any, **named: Any) -> Any:
+            return len(arguments)
+
+    has_vectorcall = 1 << 11
+    assert CompiledFunction.__flags__ & has_vectorcall
+    assert not Traced.__flags__ & has_vectorcall
+    function = Traced.__new__(Traced)
+    function.forward_to(print)
+    assert function(1, 2) == 2
