@@ -339,6 +339,18 @@ convert:
   ret ptr %converted
 }
 
+; Calls a function with the arguments of a call of an object that forwards its calls to it. The first bit of %flagged says
+; whether the place before the arguments may be written.
+define ptr @stepwell.call_forwarded(ptr %object, ptr %arguments, i64 %flagged, ptr %names) nounwind {
+  %function.field = getelementptr i8, ptr %object, i64 {function}
+  %function = load ptr, ptr %function.field
+  %self.field = getelementptr i8, ptr %function, i64 {self}
+  %self = load ptr, ptr %self.field
+  %count = and i64 %flagged, 9223372036854775807
+  %result = tail call ptr @stepwell.call_function(ptr %self, ptr %arguments, i64 %count, ptr %names)
+  ret ptr %result
+}
+
 ; Calls a function without parameters, whose words are the addresses of the entry point and of the slots, and whether the
 ; call is short.
 define ptr @stepwell.call_bound(ptr %self, ptr %nothing) nounwind {

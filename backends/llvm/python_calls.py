@@ -10,13 +10,14 @@ import ctypes
 import numpy as np
 
 from ...core.once import once
-from ..runtime import python_calls
+from ..runtime import forwarding, python_calls
 from ..runtime.python_calls import RESULTS, CallCode
 from ..runtime.stand_ins import STAND_IN_SPACE, maker, stand_in_symbols
 from .engine import NativeModule
 from .shared_code import python_symbols, read_texts, shared_object
 
-_FUNCTION, _BOUND, _STAND_INS = "stepwell.call_function", "stepwell.call_bound", "stepwell.stand_ins"
+_FUNCTION, _FORWARDED, _BOUND = "stepwell.call_function", "stepwell.call_forwarded", "stepwell.call_bound"
+_STAND_INS = "stepwell.stand_ins"
 _PYTHON = (
     "PyObject_Vectorcall", "PyLong_AsLongLongAndOverflow", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong",
     "PyFloat_AsDouble", "PyFloat_FromDouble", "PyEval_SaveThread", "PyEval_RestoreThread", "Py_IncRef", "Py_DecRef",
@@ -29,8 +30,9 @@ def call_code() -> CallCode:
     """The code of builtin functions."""
     objects = {f"stepwell.{name}": id(each) for name, each in _OBJECTS.items()}
     symbols = {**python_symbols(_PYTHON), **objects, "stepwell.make_stand_ins": ctypes.addressof(maker)}
-    native = NativeModule([shared_object(_text())], [_FUNCTION, _BOUND], (), symbols)
-    return CallCode(native.address(_FUNCTION), native.address(_BOUND), lambda: _stand_ins().address(_STAND_INS), native)
+    names = _FUNCTION, _FORWARDED, _BOUND
+    native = NativeModule([shared_object(_text())], names, (), symbols)
+    return CallCode(*map(native.address, names), lambda: _stand_ins().address(_STAND_INS), native)
 
 
 @once
@@ -51,6 +53,8 @@ def _text() -> str:
         "double": python_calls.DOUBLE,
         "dynamic_stride": python_calls.DYNAMIC_STRIDE,
         "stand_in_space": STAND_IN_SPACE,
+        "function": forwarding.FUNCTION,
+        "self": forwarding.SELF_OF_BUILTIN,
     }
     kinds = {name: number for number, name in enumerate(RESULTS, 1)}
     return read_texts(["calls.ll"], _layout() | words | kinds)

@@ -6,12 +6,14 @@ import ctypes
 import platform
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any, NoReturn, Self
 
-_FLAGS = 168
-"""The offset of `tp_flags` in a type of CPython 3.11, in bytes."""
+_FLAGS, _VECTORCALL_OFFSET = 168, 56
+"""The offsets of `tp_flags` and `tp_vectorcall_offset` in a type of CPython, in bytes."""
 _HAVE_VECTORCALL = 1 << 11
+FUNCTION, SELF_OF_BUILTIN = 16, 24
+"""The offsets of `func` in a partial object and of `__self__` in a builtin function, in bytes."""
 
 
 class Forwarding(partial[Any]):
@@ -24,11 +26,19 @@ class Forwarding(partial[Any]):
     def __new__(cls, *_arguments: Any, **_named: Any) -> Self:
         return super().__new__(cls, _fail)
 
-    def forward_to(self, function: Callable[..., Any]) -> None:
-        """Forwards later calls to a callable; to that of an object that itself forwards its calls."""
+    def forward_to(self, function: Callable[..., Any], code: int | None = None) -> None:
+        """Forwards later calls to a callable; to that of an object that itself forwards its calls.
+
+        code: the address of a vectorcall function, which Python calls with this object in place of that of `partial`;
+        it need not be called, and `function` owns it.
+        """
         if isinstance(function, Forwarding) and type(function).__call__ is partial.__call__:
-            function = function.func
+            function, code = function.func, function._code
+        self._code = code
         self.__setstate__((function, (), {}, self.__dict__))
+        offset = _vectorcall_offset()
+        if code is not None and offset is not None:
+            ctypes.c_void_p.from_address(id(self) + offset).value = code
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -47,6 +57,19 @@ class Forwarding(partial[Any]):
 
 def _fail(*_arguments: Any, **_named: Any) -> NoReturn:
     raise TypeError("the object is called before it is initialized")
+
+
+@cache
+def _vectorcall_offset() -> int | None:
+    """The offset of the vectorcall function in a partial object, in bytes; None where objects have another layout than
+    `FUNCTION` and `SELF_OF_BUILTIN` say."""
+    if platform.python_implementation() != "CPython":
+        return None
+    offset = ctypes.c_ssize_t.from_address(id(partial) + _VECTORCALL_OFFSET).value
+    builtin = [0].count
+    pointers = ((partial(builtin), FUNCTION, builtin), (builtin, SELF_OF_BUILTIN, builtin.__self__))
+    is_known = all(ctypes.c_void_p.from_address(id(each) + at).value == id(part) for each, at, part in pointers)
+    return offset if is_known and FUNCTION < offset <= partial.__basicsize__ - 8 else None
 
 
 def _enable_vectorcall(kind: type) -> None:

@@ -54,7 +54,8 @@ class CompiledFunction(Forwarding):
         if code is not None and signature.direct and is_supported():
             shared = code()
             call = partial(_call_converted, self._native, shared.stand_ins)
-            self.forward_to(create_builtin(signature, shared, address, call, self._native.fail, keep_alive))
+            builtin = create_builtin(signature, shared, address, call, self._native.fail, keep_alive)
+            self.forward_to(builtin, shared.forwarded)
 
     @property
     def signature(self) -> FunctionSignature:

@@ -147,10 +147,11 @@ def _has_known_layout(array: np.ndarray[Any, Any]) -> bool:
 @dataclass(frozen=True)
 class CallCode:
     """The addresses of the code of builtin functions, of `llvm/calls.ll`, and the owner of the code. function: of
-    `create_builtin`.  bound: of `create_bound`.  stand_ins: returns the address of the function that makes stand-ins of
-    tensors."""
+    `create_builtin`.  forwarded: of objects that forward their calls to such a function.  bound: of `create_bound`.
+    stand_ins: returns the address of the function that makes stand-ins of tensors."""
 
     function: int
+    forwarded: int
     bound: int
     stand_ins: Callable[[], int]
     owner: object

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell.backends.runtime import CompiledFunction, Program, checked_call, python_calls
+from stepwell.backends.runtime import CompiledFunction, Program, checked_call, forwarding, python_calls
 from stepwell.backends.runtime.checked_call import CheckedCall
 from stepwell.backends.runtime.packed import register_func
 from stepwell.core.errors import ArgumentError, ExecutionError
@@ -365,7 +365,7 @@ def test_copies_of_a_function_and_of_a_program_are_the_same_object(compile_text)
             pickle.dumps(each)
 
 
-def test_arguments_reach_native_code_without_a_tuple() -> None:
+def test_arguments_reach_native_code_without_a_tuple(compile_text) -> None:
     """Python's vectorcall protocol, which a type has by a flag; a subclass that defines calls has it not."""
 
     class Traced(CompiledFunction):
@@ -373,8 +373,25 @@ def test_arguments_reach_native_code_without_a_tuple() -> None:
             return len(arguments)
 
     has_vectorcall = 1 << 11
-    assert CompiledFunction.__flags__ & has_vectorcall
+    assert CompiledFunction.__flags__ & Program.__flags__ & has_vectorcall
     assert not Traced.__flags__ & has_vectorcall
     function = Traced.__new__(Traced)
     function.forward_to(print)
     assert function(1, 2) == 2
+    with pytest.raises(TypeError, match="before it is initialized"):
+        CompiledFunction.__new__(CompiledFunction)()
+    lib = compile_text(ADD)
+    a, b, c = arrays(3)
+    for each in (lib, lib["add"]):
+        each(a, b, c)
+        with pytest.raises(ArgumentError, match="by name"):
+            each(a, b, C=c)
+        each.forward_to(lambda *found: found)
+        assert each(1, 2, 3) == (1, 2, 3)
+
+
+def test_calls_are_those_of_a_builtin_function_where_objects_have_another_layout(compile_text, monkeypatch) -> None:
+    monkeypatch.setattr(forwarding, "_vectorcall_offset", lambda: None)
+    a, b, c = arrays(3)
+    compile_text(ADD)(a, b, c)
+    assert np.array_equal(c, a + b)
