@@ -23,7 +23,6 @@ from .trace import Trace, replay_script
 EXCLUDED_PRIMITIVES = {
     "set_axis_separator": "the memory of a buffer has one physical axis",
     "unsafe_hide_buffer_access": "the check of dependences needs all accesses",
-    "unsafe_set_dtype": "it rounds values to another type, and a schedule keeps the results of a program",
 }
 """Primitives of TVM that contradict a rule of schedules, with the rule."""
 

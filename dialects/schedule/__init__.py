@@ -29,6 +29,7 @@ from .blocks import (
     TransformBlockLayoutOp,
     TransformLayoutOp,
     UnannotateOp,
+    UnsafeSetDtypeOp,
 )
 from .copies import (
     CacheIndexOp,
@@ -123,6 +124,7 @@ __all__ = [
     "TransformLayoutOp",
     "UnannotateOp",
     "UnrollOp",
+    "UnsafeSetDtypeOp",
     "VectorizeOp",
     "WriteAtOp",
     "to_attribute",
@@ -168,6 +170,7 @@ Schedule = Dialect(
         SamplePartitionedTileOp,
         SamplePerfectTileOp,
         SetScopeOp,
+        UnsafeSetDtypeOp,
         SplitOp,
         StorageAlignOp,
         TraceOp,

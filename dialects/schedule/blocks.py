@@ -310,6 +310,24 @@ class SetScopeOp(ScheduleOp):
 
 
 @irdl_op_definition
+class UnsafeSetDtypeOp(ScheduleOp):
+    """Change the data type of a buffer that a block writes.
+
+    Example
+        schedule.unsafe_set_dtype %B, 0, "float16"
+
+    Source: `sch.unsafe_set_dtype(block, buffer_index, dtype)`
+    """
+
+    name = "schedule.unsafe_set_dtype"
+    SYNTAX: ClassVar = ("block", "buffer_index", "dtype")
+
+    block = operand_def(BlockType)
+    buffer_index = prop_def(IntegerAttr[IntegerType])
+    dtype = prop_def(StringAttr)
+
+
+@irdl_op_definition
 class BlockizeOp(ScheduleOp):
     """Turn a loop with its body, or adjacent blocks, into one block.
 

@@ -1,20 +1,20 @@
-"""Annotations of loops, blocks and buffers for later passes: keys, alignment, memory scope."""
+"""Annotations of loops, blocks and buffers for later passes: keys, alignment, memory scope; data types of buffers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, MemRefType, StringAttr, i32
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.names import buffer_name, fresh_buffer_name
 from ...core.diagnostics import did_you_mean
-from ...core.dtypes import int_fits, literal_dtype
+from ...core.dtypes import DType, dtype_of, int_fits, literal_dtype, mlir_type, parse_dtype
 from ...core.errors import ScheduleError
 from ...core.xdsl_compat import set_name_hint
-from ...dialects.schedule import AnnotateOp, SetScopeOp, StorageAlignOp, UnannotateOp
+from ...dialects.schedule import AnnotateOp, SetScopeOp, StorageAlignOp, UnannotateOp, UnsafeSetDtypeOp
 from ...dialects.tir import (
     AccessOp,
     AccessPtrOp,
@@ -27,7 +27,10 @@ from ...dialects.tir import (
     FuncOp,
     HandleType,
     LetOp,
+    LoadOp,
     MatchRegionOp,
+    StoreOp,
+    TirBuilder,
     memory_space,
 )
 from ...dialects.tir.annotations import annotation_key, annotation_value
@@ -113,6 +116,23 @@ class AnnotationPrimitives(Recorder):
         if isinstance(buffer_index, str):
             buffer_index = self._written_index(handle, buffer_index)
         self.record(SetScopeOp, block=handle, buffer_index=buffer_index, storage_scope=storage_scope)
+
+    def unsafe_set_dtype(self, block: BlockLike, buffer_index: int | str, dtype: str) -> None:
+        """Store the elements of a buffer in another data type.
+
+            B = T.alloc_buffer((16, 12))      ->      B = T.alloc_buffer((16, 12), "float16")
+            B[vi, vj] = A[vi, vj] * 2.0               B[vi, vj] = T.Cast("float16", A[vi, vj] * 2.0)
+            C[vi, vj] = B[vi, vj] + 1.0               C[vi, vj] = T.Cast("float32", B[vi, vj]) + 1.0
+
+        block, buffer_index: the buffer, as of `set_scope`.  dtype: the name of a scalar data type.
+        Stored values are converted to the data type, loaded ones back to the former one; views change too.
+        Unlike every other primitive, it changes the results of the program: it rounds each stored value. ScheduleError
+        for a buffer that the program does not allocate, and for one used otherwise than to load and store elements.
+        """
+        handle = self._block(block)
+        if isinstance(buffer_index, str):
+            buffer_index = self._written_index(handle, buffer_index)
+        self.record(UnsafeSetDtypeOp, block=handle, buffer_index=buffer_index, dtype=dtype)
 
     def _written_index(self, block: Any, name: str) -> int:
         """The index of the buffer `name` among the buffers that a block writes."""
@@ -245,6 +265,59 @@ def set_scope(state: State, block: BlockOp, buffer_index: int, storage_scope: st
         name = fresh_buffer_name(function_of(allocation), name)
         allocation.buffer_name = StringAttr(name)
         set_name_hint(move_to_memory(allocation.buffer, storage_scope), name)
+
+
+@applies(UnsafeSetDtypeOp)
+def unsafe_set_dtype(state: State, block: BlockOp, buffer_index: int, dtype: str) -> None:
+    allocation = _allocation(block, buffer_index)
+    try:
+        new = parse_dtype(dtype)
+    except ValueError as error:
+        raise ScheduleError(f"dtype: {error}", [block]) from None
+    if new.lanes != 1:
+        raise ScheduleError(f"dtype {dtype!r}, expected a scalar data type", [block])
+    if new == dtype_of(allocation.type.element_type):
+        return
+    views = [allocation.buffer]
+    for buffer in views:
+        for use in buffer.uses:
+            user = use.operation
+            if isinstance(user, MatchRegionOp):
+                views.append(user.buffer)
+            elif not isinstance(user, AccessOp | LoadOp | StoreOp):
+                raise ScheduleError(
+                    f"buffer {buffer_name(buffer)} is used otherwise than to load and store elements ({user.name}), "
+                    "which is not supported",
+                    [allocation],
+                )
+    with state.changing(check=False):
+        for buffer in views:
+            _store_as(buffer, new)
+
+
+def _store_as(buffer: SSAValue, dtype: DType) -> None:
+    """Change the data type of the elements of a buffer, and convert the values that are loaded and stored."""
+    old = cast("MemRefType[Attribute]", buffer.type)
+    type = MemRefType(mlir_type(dtype), old.get_shape(), old.layout, old.memory_space)
+    for use in list(Rewriter.replace_value_with_new_type(buffer, type).uses):
+        match use.operation:
+            case LoadOp() as op:
+                _convert_loaded(op, dtype)
+            case StoreOp() as op:
+                builder = TirBuilder(InsertPoint.before(op), op.location)
+                op.operands[0] = builder.cast(op.value, dtype.with_lanes(dtype_of(op.value.type).lanes))
+            case _:
+                pass
+
+
+def _convert_loaded(op: LoadOp, dtype: DType) -> None:
+    """Make a load one of another data type, whose value is converted to the former type."""
+    former = dtype_of(op.results[0].type)
+    value = Rewriter.replace_value_with_new_type(op.results[0], mlir_type(dtype.with_lanes(former.lanes)))
+    uses = list(value.uses)
+    loaded = TirBuilder(InsertPoint.after(op), op.location).cast(value, former)
+    for use in uses:
+        use.operation.operands[use.index] = loaded
 
 
 def require_memory(scope: str, *marks: Operation) -> None:

@@ -354,6 +354,7 @@ def main(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 16), "float32")):
         Example("transform_block_layout", ADD_2D, 'sch.transform_block_layout("B", lambda i, j: (i // 4, j, i % 4))'),
         Example("reorder_block_iter_var", ADD_2D, 'sch.reorder_block_iter_var("B", [1, 0])'),
         Example("set_scope", TWO, 'sch.set_scope("B", 0, "shared")'),
+        Example("unsafe_set_dtype", TWO, 'sch.unsafe_set_dtype("B", 0, "float16")'),
     ],
     Refusal(ADD_2D, 'sch.transform_layout("B", "A", lambda i, j: (i + j,))'),
 )

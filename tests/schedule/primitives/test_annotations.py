@@ -1,5 +1,6 @@
 """annotate, unannotate, storage_align, set_scope."""
 
+import numpy as np
 import pytest
 
 import stepwell
@@ -259,6 +260,82 @@ def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
 )
 def test_what_cannot_move_is_refused(arguments: str, message: str) -> None:
     assert message in str(refusal_of(CHAIN, "", f"sch.set_scope({arguments})"))
+
+
+# unsafe_set_dtype
+
+
+@pytest.mark.parametrize("buffer", ["0", "'B'"])
+def test_values_are_stored_in_another_data_type(buffer: str) -> None:
+    mod = apply_steps(CHAIN, f"sch.unsafe_set_dtype('B', {buffer}, 'float16')")
+    assert 'B = T.alloc_buffer((6, 4), "float16")' in mod.script()
+    assert 'C[vi, vj] = T.Cast("float32", B[vi, vj]) * T.float32(2.0)' in mod.script()
+    a = np.linspace(0, 1, 24, dtype="float32").reshape(6, 4)
+    c = np.empty_like(a)
+    stepwell.build(mod)(a, c)
+    np.testing.assert_array_equal(c, (a + 1).astype("float16").astype("float32") * 2)
+    assert str(parse_mlir(str(mod))) == str(mod)
+
+
+def test_views_change_their_data_type() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
+    B = T.alloc_buffer((6, 4), "float32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            T.reads(A[vi, 0:4])
+            T.writes(B[vi, 0:4])
+            row = T.match_buffer(B[vi, 0:4], (4,), "float32")
+            row[0:4] = A[vi, 0:4]
+    for i, j in T.grid(6, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
+"""
+    mod = apply_steps(text, "sch.unsafe_set_dtype('B', 0, 'int8')")
+    assert 'T.match_buffer(B[vi, 0:4], (4,), "int8")' in mod.script()
+    a = np.linspace(-60, 60, 24, dtype="float32").reshape(6, 4)
+    c = np.empty_like(a)
+    stepwell.build(mod)(a, c)
+    np.testing.assert_array_equal(c, a.astype("int8"))
+
+
+def test_the_data_type_that_it_has_changes_nothing() -> None:
+    text = apply_steps(CHAIN, "sch.unsafe_set_dtype('B', 0, 'float32')").script()
+    assert text == stepwell.parse_tvmscript(CHAIN).script()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("'C', 0, 'float16'", "buffer C is a parameter, expected one that the program allocates"),
+        ("'B', 1, 'float16'", "buffer_index 1: expected a number below 1"),
+        ("'B', -1, 'float16'", "buffer_index -1: expected a number below 1"),
+        ("'B', 0, 'half'", "dtype: unknown dtype 'half'"),
+        ("'B', 0, 'float16x4'", "dtype 'float16x4', expected a scalar data type"),
+    ],
+)
+def test_what_cannot_change_its_data_type_is_refused(arguments: str, message: str) -> None:
+    assert message in str(refusal_of(CHAIN, "", f"sch.unsafe_set_dtype({arguments})"))
+
+
+def test_a_buffer_with_an_address_keeps_its_data_type() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((4,), "float32")):
+    B = T.alloc_buffer((4,), "float32")
+    for i in range(4):
+        with T.block("B"):
+            vi = T.axis.spatial(4, i)
+            B[vi] = T.float32(1)
+    D = T.decl_buffer((4,), "float32", data=B.data)
+    for i in range(4):
+        A[i] = D[i]
+"""
+    message = "buffer B is used otherwise than to load and store elements (tir.buffer_data), which is not supported"
+    assert message in str(refusal_of(text, "", "sch.unsafe_set_dtype('B', 0, 'float16')"))
 
 
 def test_text_with_annotations_and_scopes_is_read_back() -> None:

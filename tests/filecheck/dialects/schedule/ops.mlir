@@ -98,6 +98,7 @@ schedule.trace {
   schedule.storage_align %B, 0, -1, 16, 4
   schedule.annotate_buffer_access %C, 0, "read", affine_map<(d0, d1) -> ((d0 + -1), (d0 + 2), d1, (d1 + 1))>
   schedule.set_scope %B, 0, "shared"
+  schedule.unsafe_set_dtype %B, 0, "float16"
   %o = schedule.blockize [%j]
   %p = schedule.blockize [%B, %C] {preserve_unit_iters = false}
   schedule.tensorize %j, "dot"
@@ -128,6 +129,7 @@ schedule.trace {
 // CHECK-NEXT:    schedule.storage_align %B, 0, -1, 16, 4
 // CHECK-NEXT:    schedule.annotate_buffer_access %C, 0, "read", affine_map<(d0, d1) -> ((d0 + -1), (d0 + 2), d1, (d1 + 1))>
 // CHECK-NEXT:    schedule.set_scope %B, 0, "shared"
+// CHECK-NEXT:    schedule.unsafe_set_dtype %B, 0, "float16"
 // CHECK-NEXT:    %o = schedule.blockize [%j]
 // CHECK-NEXT:    %p = schedule.blockize [%B, %C] {preserve_unit_iters = false}
 // CHECK-NEXT:    schedule.tensorize %j, "dot"
