@@ -86,7 +86,7 @@ from ..nodes.stmt import (
 from . import analysis, functions, ir_builder, stmt_functor, testing, transform
 from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .functions import *  # noqa: F403
-from .index_map import IndexMap
+from .index_map import IndexMap, with_sizes
 from .srefs import StmtSRef, node_of
 from .tensor_intrin import TensorIntrin
 
@@ -162,8 +162,15 @@ class Schedule(_Schedule):
         self, block: BlockLike, *arguments: typing.Any, **options: typing.Any
     ) -> None:
         """Changes the layout of a buffer, as `stepwell.Schedule` does. The buffer may be a number followed by `"read"`
-        or `"write"` (`buffer_index`, `buffer_index_type`), as it was until v0.9."""
-        super().transform_layout(block, *_sided_buffer(arguments, options), **options)
+        or `"write"` (`buffer_index`, `buffer_index_type`), as it was until v0.9. Variables in the map are sizes of the
+        program."""
+        buffer, *rest = _sided_buffer(arguments, options) or [options.pop("buffer", None)]
+        index_map = rest.pop(0) if rest else options.pop("index_map")
+        super().transform_layout(block, buffer, with_sizes(index_map, self.get_size), *rest, **options)
+
+    def transform_block_layout(self, block: BlockLike, index_map: typing.Any) -> None:
+        """Replaces the axes of a block, as `stepwell.Schedule` does."""
+        super().transform_block_layout(block, with_sizes(index_map, self.get_size))
 
     def reindex(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, block: BlockLike, *arguments: typing.Any, **options: typing.Any

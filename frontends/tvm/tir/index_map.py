@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FunctionType
 from typing import Any, cast
 
 import numpy as np
@@ -17,8 +18,9 @@ from ....analysis.iter_map import why_not_onto
 from ....core.errors import OptionError, ScheduleError
 from ....dialects.tir import FuncOp, TirBuilder
 from ....expressions.axes import Range
-from ....expressions.expr import Add, Call, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, as_expr, const
+from ....expressions.expr import Add, Call, Cast, FloorDiv, FloorMod, IntImm, Mul, PrimExpr, Sub, Var, as_expr, const
 from ....expressions.rewrite import Substitution
+from ....schedule.handles import ParameterRV
 from ....schedule.primitives.layout import new_layout
 from ....schedule.rewriting.index_maps import AXIS_SEPARATOR, bound_index_map
 from ....schedule.rewriting.layout_inverse import invert_layout
@@ -91,7 +93,7 @@ class IndexMap:
     ) -> tuple[IndexMap, list[int]]:
         """The map of a function, and the positions of the axis separators among its results."""
         variables = [Var(name, index_dtype) for name in _names(mapping_function, ndim)]
-        result = mapping_function(*variables)
+        result = _call(mapping_function, variables)
         separators: list[int] = []
         indices: list[Any] = []
         for each in result if isinstance(result, list | tuple) else [result]:  # pyright: ignore[reportUnknownVariableType]
@@ -196,34 +198,91 @@ class IndexMap:
         return f"index_map(({indices}) -> ({results}))"
 
 
-def _names(function: Callable[..., Any], ndim: int | None) -> list[str]:
-    """The names of the indices of a function."""
-    names: list[str] = []
-    for parameter in inspect.signature(function).parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            if ndim is None:
-                raise OptionError(f"IndexMap: a function of *{parameter.name}, expected ndim")
-            names += [f"{parameter.name}_{n}" for n in range(ndim - len(names))]
-        elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
-            names.append(parameter.name)
+def with_sizes(index_map: Any, size: Callable[[str], ParameterRV]) -> Any:
+    """The function of an index map as a function of the indices of a schedule.
+
+    The function is called with variables, and the new indices that it returns are evaluated: variables other than the
+    indices are sizes of the program, which `size` returns by name. A function with handles of numbers computes on the
+    indices of the schedule itself, and other index maps stay as they are.
+    """
+    if isinstance(index_map, FunctionType):
+        if _uses_handles(index_map):
+            return index_map
+    elif not isinstance(index_map, IndexMap):
+        return index_map
+
+    def indices_of(*indices: Any) -> list[Any]:
+        results: list[Any]
+        if isinstance(index_map, IndexMap):
+            variables, results = index_map.initial_indices, index_map.final_indices
         else:
+            variables = [Var(name, "int32") for name in _names(index_map, len(indices))]
+            results = list(_flat(_call(index_map, variables)))
+        if len(indices) != len(variables):
+            raise OptionError(f"IndexMap: {len(indices)} indices, expected {len(variables)}")
+        known = dict(zip(variables, indices, strict=True))
+        return [each if each == AXIS_SEPARATOR else _evaluate(as_expr(each), known, size) for each in results]
+
+    return indices_of
+
+
+def _uses_handles(function: FunctionType) -> bool:
+    """Whether a function refers to handles of numbers, or is the text of a trace, which calls `T` on numbers."""
+    names = inspect.getclosurevars(function)
+    values = [*names.nonlocals.values(), *names.globals.values()]
+    return "T" in function.__code__.co_names or any(isinstance(value, ParameterRV) for value in values)
+
+
+def _flat(results: Any) -> Iterator[Any]:
+    if isinstance(results, list | tuple):
+        for each in results:  # pyright: ignore[reportUnknownVariableType]
+            yield from _flat(each)
+    else:
+        yield results
+
+
+def _names(function: Callable[..., Any], ndim: int | None) -> list[str]:
+    """The names of the indices of a function: `*indices` are those between the others."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [each.name for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    names: list[str] = []
+    for parameter in parameters:
+        if parameter.kind is parameter.VAR_KEYWORD:
             raise OptionError(f"IndexMap: a function with parameter {parameter}, expected indices")
+        if parameter.kind is not parameter.VAR_POSITIONAL:
+            names.append(parameter.name)
+        elif ndim is None:
+            raise OptionError(f"IndexMap: a function of *{parameter.name}, expected ndim")
+        else:
+            names += [f"{parameter.name}_{n}" for n in range(ndim - len(named))]
     if ndim is not None and len(names) != ndim:
         raise OptionError(f"IndexMap: a function of {len(names)} indices, expected {ndim}")
     return names
 
 
-def _evaluate(expr: PrimExpr, known: Mapping[Var, Any]) -> Any:
-    """The value of an expression for values of its variables. OptionError for other expressions than index
-    arithmetic."""
+def _call(function: Callable[..., Any], indices: Sequence[Any]) -> Any:
+    """The result of a function of indices, the last of which may be keywords."""
+    parameters = inspect.signature(function).parameters.values()
+    keywords = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    first = len(indices) - len(keywords)
+    return function(*indices[:first], **dict(zip(keywords, indices[first:], strict=True)))
+
+
+def _evaluate(expr: PrimExpr, known: Mapping[Var, Any], size: Callable[[str], Any] | None = None) -> Any:
+    """The value of an expression for values of its variables, where `size` returns the values of other variables by
+    name. OptionError for other expressions than index arithmetic."""
     if isinstance(expr, IntImm):
         return expr.value
     if isinstance(expr, Var) and expr in known:
         return known[expr]
+    if isinstance(expr, Var) and size is not None:
+        return size(expr.name)
+    if isinstance(expr, Cast):
+        return _evaluate(expr.value, known, size)
     operation = _BITWISE.get(expr.op) if isinstance(expr, Call) else _OPERATIONS.get(type(expr))
     if operation is None:
         raise OptionError(f"IndexMap: {expr}, expected sums, products, quotients, remainders and bits of indices")
-    return operation(*(_evaluate(each, known) for each in expr.children))
+    return operation(*(_evaluate(each, known, size) for each in expr.children))
 
 
 def _as(dtype: str, value: PrimExpr) -> PrimExpr:

@@ -1,6 +1,7 @@
 """Index maps: images of indices and shapes, inverses, and their use in schedules."""
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,13 +39,14 @@ def test_indices_and_shapes_are_mapped() -> None:
 
 def test_functions_of_indices_are_maps() -> None:
     assert IndexMap.from_func(lambda *axes: axes[::-1], ndim=3)(1, 2, 3) == (3, 2, 1)
+    assert IndexMap.from_func(lambda i, *rest, k: (k, *rest, i), ndim=4)(1, 2, 3, 4) == (4, 2, 3, 1)
     mapping, separators = IndexMap.from_func_with_separators(lambda i, j: [i, "axis_separator", j])
     assert (mapping(1, 2), separators) == ((1, 2), [1])
     for wrong in (
         lambda: IndexMap.from_func(lambda *axes: axes),
         lambda: IndexMap.from_func(lambda i: i, ndim=2),
         lambda: IndexMap.from_func(lambda i: [i, "axis_separator", 0]),
-        lambda: IndexMap.from_func(lambda *, i: i),
+        lambda: IndexMap.from_func(lambda **axes: axes),
     ):
         with pytest.raises(OptionError):
             wrong()
@@ -100,6 +102,59 @@ def main(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     )
     sch.transform_layout("B", ("write", 0), TILED)
     assert "B: T.Buffer((2, 1, 4, 8)" in sch.mod.script()
+
+
+SYMBOLIC = """
+@T.prim_func
+def main(a: T.handle, b: T.handle):
+    n = T.int64()
+    A = T.match_buffer(a, (4, n), "float32")
+    B = T.match_buffer(b, (4, n), "float32")
+    for i, j in T.grid(T.int64(4), n):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+"""
+
+
+def size_of(sch: Schedule) -> Any:
+    """The size `n` of the function of a schedule."""
+    func = sch.mod["main"]
+    return func.buffer_map[func.params[1]].shape[1]
+
+
+def test_variables_in_maps_are_sizes() -> None:
+    sch = Schedule(parse_tvmscript(SYMBOLIC))
+    n = size_of(sch)
+    sch.transform_layout("B", ("write", 0), lambda i, j: i * n + j)
+    assert "B[vi * n + vj]" in sch.mod.script()
+    assert 'sch.get_size(name="n"' in str(sch.trace)
+    a, b = np.ones((4, 3), "float32"), np.zeros(12, "float32")
+    tvm.build(sch.mod)(a, b)
+    np.testing.assert_array_equal(b, 2)
+    copy = Schedule(parse_tvmscript(SYMBOLIC))
+    sch.trace.apply_to_schedule(copy)
+    assert copy.mod.script() == sch.mod.script()
+
+
+def test_maps_compute_with_functions_of_expressions() -> None:
+    sch = Schedule(parse_tvmscript(SYMBOLIC))
+    sch.transform_layout(
+        "B", "B", lambda i, j: [tvm.tir.floordiv(j, 4), i, tvm.tir.floormod(j, tvm.tir.const(4, j.dtype))]
+    )
+    assert "B[vj // T.int64(4), vi, vj % T.int64(4)]" in sch.mod.script()
+
+
+def test_maps_of_blocks_take_sizes() -> None:
+    sch = Schedule(parse_tvmscript(SYMBOLIC))
+    n = size_of(sch)
+    sch.transform_block_layout("B", lambda i, j: (i * n + j,))
+    assert len(sch.get_loops("B")) == 1
+    a, b = np.ones((4, 5), "float32"), np.zeros((4, 5), "float32")
+    tvm.build(sch.mod)(a, b)
+    np.testing.assert_array_equal(b, 2)
+    with pytest.raises(ScheduleError, match="no size 'm'"):
+        sch.transform_block_layout("B", lambda i: (i * Var("m", "int64"),))
 
 
 def test_an_array_is_moved_to_the_layout_of_a_map() -> None:
