@@ -15,7 +15,8 @@ class Handle:
 
     __slots__ = ("name",)
 
-    def __init__(self, name: str):
+    def __init__(self, name: str = "_"):
+        """name: the name in messages; a handle without one denotes a result of an instruction built by hand."""
         self.name = name
 
     def __repr__(self) -> str:

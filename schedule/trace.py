@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -136,27 +136,27 @@ class Trace:
         """The random choice of an instruction; None for one without a choice."""
         return inst.decision
 
-    def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Trace:
+    def with_decision(self, inst: Instruction, decision: Any, remove_postproc: bool = False) -> Self:
         """A copy in which a random choice has another decision. inst: the choice.  remove_postproc: as of `simplified`.
         OptionError if the instruction is not of this trace, or without a choice."""
         if inst not in self.decisions:
             raise OptionError(f"{inst.op.name}: expected a random choice of this trace")
         decisions = {**self.decisions, inst: decision}
-        copy = Trace(self.insts, decisions)
+        copy = type(self)(self.insts, decisions)
         return copy.without_postproc() if remove_postproc else copy
 
-    def without_decisions(self) -> Trace:
+    def without_decisions(self) -> Self:
         """A copy whose random choices are drawn by a replay."""
-        return Trace(self.insts)
+        return type(self)(self.insts)
 
-    def without_postproc(self) -> Trace:
+    def without_postproc(self) -> Self:
         """A copy without the instructions from `enter_postproc` on."""
         copy = self.op.clone()
         ops = list(copy.body.block.ops)
         first = next((n for n, op in enumerate(ops) if isinstance(op, EnterPostprocOp)), len(ops))
         for op in reversed(ops[first:]):
             Rewriter.erase_op(op)
-        return Trace(copy)
+        return type(self)(copy)
 
     def __len__(self) -> int:
         return len(self.instructions)
@@ -175,10 +175,14 @@ class Trace:
         """
         if style not in STYLES:
             raise OptionError(f"style {style!r}, expected one of {', '.join(STYLES)}")
-        lines = list(_python_lines(self.instructions, style)) or ["pass"]
+        lines = self.python_lines(style) or ["pass"]
         return "\n".join(("def apply_trace(sch: stepwell.Schedule) -> None:", *(f"  {line}" for line in lines)))
 
-    def simplified(self, remove_postproc: bool = False) -> Trace:
+    def python_lines(self, style: str = "classic") -> list[str]:
+        """The instructions as lines of Python, as of `as_python`."""
+        return list(_python_lines(self.instructions, style))
+
+    def simplified(self, remove_postproc: bool = False) -> Self:
         """A copy without the queries and random choices whose results are unused.
 
         remove_postproc: also without the instructions from `enter_postproc` on.
@@ -187,7 +191,7 @@ class Trace:
         for op in reversed(list(copy.body.block.ops)):
             if isinstance(op, ScheduleOp) and op.is_query and all(r.first_use is None for r in op.results):
                 Rewriter.erase_op(op)
-        return Trace(copy)
+        return type(self)(copy)
 
     def apply_to_schedule(self, sch: Recorder, remove_postproc: bool = False) -> None:
         """Apply the instructions to another schedule.
@@ -203,13 +207,18 @@ def _trace_of(insts: Sequence[Instruction], decisions: Mapping[Instruction, Any]
     trace = TraceOp()
     values: dict[SSAValue, SSAValue] = {}
     for inst in insts:
-        copy = inst.op.clone(value_mapper=values)
-        copy.properties.pop(_DECISION, None)
-        if inst in decisions:
-            decision = decisions[inst]
-            copy.with_decision([int(n) for n in decision] if isinstance(decision, list | tuple) else int(decision))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        trace.body.block.add_op(copy)
+        trace.body.block.add_op(copy_instruction(inst.op, values, decisions.get(inst)))
     return trace
+
+
+def copy_instruction(op: ScheduleOp, values: dict[SSAValue, SSAValue], decision: Any = None) -> ScheduleOp:
+    """A copy of an instruction with another decision, or without one. values: the values of the copy for those of the
+    instruction, to which the results are added."""
+    copy = op.clone(value_mapper=values)
+    copy.properties.pop(_DECISION, None)
+    if decision is not None:
+        copy.with_decision([int(n) for n in decision] if isinstance(decision, list | tuple) else int(decision))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return copy
 
 
 # Python text
@@ -220,10 +229,15 @@ def _python_lines(instructions: list[ScheduleOp], style: str) -> Iterator[str]:
     for op in instructions:
         for result in op.results:
             names[result] = f"{_LETTERS.get(type(result.type), 'v')}{len(names)}"
-        call = f"sch.{_method(op, style)}({', '.join(_python_arguments(op, names, style))})"
-        results = ", ".join(names[r] for r in op.results)
-        trailing = "," if len(op.results) == 1 and op.is_variadic else ""
-        yield f"{results}{trailing} = {call}" if results else call
+        yield python_line(op, names, style)
+
+
+def python_line(op: ScheduleOp, names: Mapping[SSAValue, str], style: str = "classic") -> str:
+    """An instruction as a line of Python: `b0 = sch.get_block(name="B")`. names: those of its operands and results."""
+    call = f"sch.{_method(op, style)}({', '.join(_python_arguments(op, names, style))})"
+    results = ", ".join(names[r] for r in op.results)
+    trailing = "," if len(op.results) == 1 and op.is_variadic else ""
+    return f"{results}{trailing} = {call}" if results else call
 
 
 def _method(op: ScheduleOp, style: str) -> str:
@@ -232,7 +246,7 @@ def _method(op: ScheduleOp, style: str) -> str:
     return op.name.partition(".")[2]
 
 
-def _python_arguments(op: ScheduleOp, names: dict[SSAValue, str], style: str) -> Iterator[str]:
+def _python_arguments(op: ScheduleOp, names: Mapping[SSAValue, str], style: str) -> Iterator[str]:
     arguments: dict[str, Any] = op.arguments()
     positional = _POSITIONAL.get(type(op))
     if positional is not None:
@@ -258,12 +272,12 @@ _LEFT_OUT = frozenset(("consumer_blocks", "decision", "func_name"))
 """Arguments that are omitted when they are None or empty."""
 
 
-def _factors(factors: list[Any], names: dict[SSAValue, str]) -> str:
+def _factors(factors: list[Any], names: Mapping[SSAValue, str]) -> str:
     texts = ["None" if factor == INFERRED else _python_value(factor, names, "classic") for factor in factors]
     return f"[{', '.join(texts)}]"
 
 
-def _python_value(value: Any, names: dict[SSAValue, str], style: str) -> str:
+def _python_value(value: Any, names: Mapping[SSAValue, str], style: str) -> str:
     match value:
         case SSAValue():
             return names[value]

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
-from ....dialects.tir import AccessOp, BlockOp, Mixed, TargetAttr
+from ....dialects.tir import AccessOp, BlockOp, LoadOp, Mixed, TargetAttr
 from ....dialects.tir.base import split_mixed
 from ....dialects.tir.tree import has_effect, is_expression_op
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var, const
@@ -203,6 +203,7 @@ def _text_without_names(root: Operation, function: str = "") -> list[str]:
             value.name_hint = None
         if isinstance(op, AccessOp):
             _fix_units(op)
+    _sink_expressions(copy)
     _merge_expressions(copy)
     _order_expressions(copy)
     return str(copy).splitlines()
@@ -225,6 +226,24 @@ def _only_value(low: Mixed) -> Mixed:
         return low
     axis = block.axes[low.index]
     return axis.low if axis.extent == 1 and isinstance(axis.low, int) else low
+
+
+def _sink_expressions(root: Operation) -> None:
+    """Computes arithmetic at the statements that use it: programs do not state whether loops inside repeat it."""
+    for op in reversed(list(root.walk())):
+        if not is_expression_op(op) or op.regions or isinstance(op, LoadOp) or has_effect(op) or not op.results:
+            continue
+        users = dict.fromkeys(use.operation for result in op.results for use in result.uses)
+        if not users or all(user.parent is op.parent for user in users):
+            continue
+        for user in users:
+            near = op.clone()
+            assert user.parent is not None
+            user.parent.insert_op_before(near, user)
+            for old, new in zip(op.results, near.results, strict=True):
+                old.replace_uses_with_if(new, lambda use, user=user: use.operation is user)
+        op.detach()
+        op.erase()
 
 
 def _merge_expressions(root: Operation) -> None:

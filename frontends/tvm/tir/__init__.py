@@ -52,7 +52,6 @@ from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....module import Module
 from ....schedule import Schedule as _Schedule
 from ....schedule.handles import RV, BlockLike, BlockRV, ExprRV, LoopRV
-from ....schedule.trace import Instruction, InstructionKind, Trace
 from ...relay.types import Any_ as Any
 from ..absent import report_absent
 from ..driver import build
@@ -89,6 +88,7 @@ from .functions import *  # noqa: F403
 from .index_map import IndexMap, with_sizes
 from .srefs import StmtSRef, node_of
 from .tensor_intrin import TensorIntrin
+from .traces import Instruction, InstructionKind, Trace
 
 __getattr__ = report_absent("tvm.tir")
 
@@ -114,6 +114,11 @@ class Schedule(_Schedule):
     def mod(self) -> IRModule:
         mod = super().mod
         return IRModule(mod.op, mod.constants)
+
+    @property
+    def trace(self) -> Trace:
+        """The applied primitives, in order. The trace grows with the schedule."""
+        return Trace(self._trace)
 
     def op(self, rv: RV | StmtSRef) -> typing.Any:
         """The current target of a handle: the op of a block or loop, the sampled number, or the name of a size. The op

@@ -1,0 +1,129 @@
+"""Traces of schedules: instructions by hand, and JSON in TVM's form."""
+
+import json
+from typing import Any
+
+import pytest
+
+from stepwell.core.errors import OptionError, UnsupportedError
+from stepwell.frontends.tvm.tir import BlockRV, Instruction, InstructionKind, LoopRV, Schedule, Trace
+from stepwell.frontends.tvmscript import parse_tvmscript
+
+CHAIN = """
+@T.prim_func
+def main(A: T.Buffer((16, 8), "float32"), C: T.Buffer((16, 8), "float32")):
+    B = T.alloc_buffer((16, 8), "float32")
+    for i, j in T.grid(16, 8):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + T.float32(1)
+    for i, j in T.grid(16, 8):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] * T.float32(2)
+"""
+
+
+def instruction(kind: str, inputs: list[Any], attrs: list[Any], outputs: list[Any]) -> Instruction:
+    return Instruction(kind=InstructionKind.get(kind), inputs=inputs, attrs=attrs, outputs=outputs)
+
+
+def schedule() -> Schedule:
+    return Schedule(parse_tvmscript(CHAIN), seed=3)
+
+
+def test_a_trace_is_built_from_instructions() -> None:
+    block, outer, inner, first, second = BlockRV(), LoopRV(), LoopRV(), LoopRV(), LoopRV()
+    trace = Trace(
+        insts=[
+            instruction("GetBlock", [], ["C", "main"], [block]),
+            instruction("GetLoops", [block], [], [outer, inner]),
+            instruction("Split", [inner, None, 4], [True], [first, second]),
+        ],
+        decisions={},
+    )
+    trace.append(instruction("Vectorize", [second], [], []))
+    assert str(trace).splitlines()[2:] == [
+        '  b0 = sch.get_block(name="C", func_name="main")',
+        "  l1, l2 = sch.get_loops(block=b0)",
+        "  l3, l4 = sch.split(loop=l2, factors=[None, 4], preserve_unit_iters=True, disable_predication=False)",
+        "  sch.vectorize(loop=l4)",
+    ]
+    sch = schedule()
+    trace.apply_to_schedule(sch, remove_postproc=False, decision_provider=None)
+    assert "T.vectorized(4)" in sch.mod.script()
+    last = trace.insts[-1]
+    assert str(last) == "sch.vectorize(loop=_)"
+    popped = trace.pop()
+    assert popped is not None
+    assert popped.same_as(last)
+    assert len(trace) == 3
+    assert Trace([], {}).pop() is None
+
+
+def test_an_instruction_states_its_parts() -> None:
+    block, loops = BlockRV(), [LoopRV(), LoopRV()]
+    inst = instruction("GetLoops", [block], [], loops)
+    assert (inst.inputs, inst.attrs, inst.outputs) == ([block], [], loops)
+    assert str(inst) == "_, _ = sch.get_loops(block=_)"
+    assert inst.kind.same_as(InstructionKind.get("GetLoops"))
+    assert inst.kind.is_pure
+    assert not InstructionKind.get("EnterPostproc").is_pure
+
+
+def test_a_trace_is_read_back_from_json() -> None:
+    sch = schedule()
+    i, j = sch.get_loops(sch.get_block("C"))
+    tiles = sch.sample_perfect_tile(i, n=2, decision=[4, 4])
+    outer, _ = sch.split(i, tiles)
+    sch.compute_at("B", outer, preserve_unit_loops=True)
+    sch.annotate(j, "mark", "")
+    sch.annotate("C", "text", 'a"')
+    number = sch.sample_categorical([16, 64], [0.5, 0.5], decision=1)
+    sch.annotate("C", "number", number)
+    copy = sch.cache_read("C", 0, "shared", [sch.get_block("C")])
+    sch.reindex("C", ("write", 0))
+    sch.storage_align(copy, 0, 0, 8, 1)
+    sch.fuse(*sch.get_loops(copy)[-2:])
+    form = json.loads(json.dumps(sch.trace.as_json()))
+    again = schedule()
+    Trace.apply_json_to_schedule(form, again)
+    assert again.mod.script() == sch.mod.script()
+    assert again.trace.as_json() == form
+    assert ["Annotate", ["l2", '""'], ["mark"], []] in form[0]
+    assert form[1] == [[2, [4, 4]], [9, 1]]
+
+
+def test_decisions_are_those_of_a_function() -> None:
+    sch = schedule()
+    i, _ = sch.get_loops("C")
+    sch.split(i, sch.sample_perfect_tile(i, n=2, decision=[4, 4]))
+    again = schedule()
+    sch.trace.apply_to_schedule(
+        again, decision_provider=lambda inst, inputs, attrs, decision: [8, 2] if decision else None
+    )
+    assert "T.grid(8, 2, 8)" in again.mod.script()
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [
+        ([], "expected a list of instructions and a list of decisions"),
+        ([[["GetBlock", [], ["B"]]], []], r"expected \[kind, inputs, attributes, outputs\]"),
+        ([[["ComputeInline", ["b0"], [], []]], []], "'b0', expected a result of an instruction before"),
+        ([[["ComputeInline", [], [], []]], []], "0 inputs, expected block"),
+        ([[["ComputeInline", [None], [1], []]], []], "1 inputs and 1 attributes, expected block"),
+    ],
+)
+def test_other_json_is_an_error(form: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        Trace.from_json(form)
+
+
+def test_kinds_with_index_maps_have_no_instructions_by_hand() -> None:
+    with pytest.raises(UnsupportedError, match="'TransformLayout', expected one of AddUnitLoop, Annotate"):
+        InstructionKind.get("TransformLayout")
+    sch = schedule()
+    sch.transform_layout("B", "B", lambda i, j: (j, i))
+    with pytest.raises(UnsupportedError, match="TransformLayout"):
+        sch.trace.as_json()
