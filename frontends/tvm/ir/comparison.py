@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, StringAttr, i32
 from xdsl.ir import Attribute, Block, BlockArgument, Operation
 
 from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
-from ....dialects.tir import AccessOp, BlockOp, LoadOp, Mixed, TargetAttr
+from ....dialects.tir import AccessOp, BlockOp, EvaluateOp, LoadOp, Mixed, TargetAttr
 from ....dialects.tir.base import split_mixed
 from ....dialects.tir.tree import has_effect, is_expression_op
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var, const
@@ -203,6 +204,7 @@ def _text_without_names(root: Operation, function: str = "") -> list[str]:
             value.name_hint = None
         if isinstance(op, AccessOp):
             _fix_units(op)
+    _erase_no_ops(copy)
     _sink_expressions(copy)
     _merge_expressions(copy)
     _order_expressions(copy)
@@ -226,6 +228,18 @@ def _only_value(low: Mixed) -> Mixed:
         return low
     axis = block.axes[low.index]
     return axis.low if axis.extent == 1 and isinstance(axis.low, int) else low
+
+
+def _erase_no_ops(root: Operation) -> None:
+    """Erases a number that is evaluated alone in a body: texts spell an empty body as `T.evaluate(0)`."""
+    for block in [block for op in root.walk() for block in _blocks(op)]:
+        match [op for op in block.ops if not is_expression_op(op)]:
+            case [EvaluateOp() as op] if isinstance(source := op.value.owner, arith.ConstantOp):
+                for each in (op, source):
+                    each.detach()
+                    each.erase()
+            case _:
+                pass
 
 
 def _sink_expressions(root: Operation) -> None:
