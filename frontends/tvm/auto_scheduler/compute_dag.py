@@ -119,7 +119,7 @@ class ComputeDAG:
         kernel."""
         if state.transform_steps:
             return "\n".join(apply_steps(self._scheduled_tensors(), state.transform_steps)[1])
-        return self.default_schedule().trace.as_python()
+        return str(self.default_schedule().trace)
 
     def kernel(self, state: State) -> Module:
         """The kernel with the schedule of a state."""

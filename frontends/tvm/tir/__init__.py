@@ -120,6 +120,11 @@ class Schedule(_Schedule):
         """The applied primitives, in order. The trace grows with the schedule."""
         return Trace(self._trace)
 
+    def show(self, style: str = "classic") -> None:
+        """Prints the program and the trace, in TVM's form."""
+        print(self.mod.script(style))
+        print(self.trace)
+
     def op(self, rv: RV | StmtSRef) -> typing.Any:
         """The current target of a handle: the op of a block or loop, the sampled number, or the name of a size. The op
         of a place. ScheduleError if the program no longer contains the target."""

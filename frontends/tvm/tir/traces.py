@@ -126,6 +126,10 @@ class Instruction(_Instruction):
     """An instruction of a trace, built from its kind, inputs, attributes and outputs, or from an instruction of
     another trace."""
 
+    handles: dict[int, tuple[Any, SSAValue]]
+    """The handles of an instruction built by hand, with the values that denote them in `op`, by identity."""
+    _given: tuple[Sequence[Any], Sequence[Any], Sequence[Any]] | None
+
     def __init__(
         self,
         kind: InstructionKind | ScheduleOp,
