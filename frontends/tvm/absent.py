@@ -120,6 +120,11 @@ ABSENT_MODULES: dict[str, str] = {
 }
 """The absent modules that programs may import, each with what does its work."""
 
+_ASYNCHRONOUS = (
+    "create_barriers", "ptx_arrive_barrier", "ptx_arrive_barrier_expect_tx", "ptx_commit_group", "ptx_cp_async",
+    "ptx_cp_async_barrier", "ptx_cp_async_bulk", "ptx_init_barrier_thread_count", "ptx_wait_barrier", "ptx_wait_group",
+)  # fmt: skip
+"""The names of copies that run while others compute."""
 ABSENT: dict[str, dict[str, str]] = {
     "tvm": {
         "register_extension": "compiled functions take every object that supports DLPack",
@@ -169,6 +174,12 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "tvm.tir": {
         "usmp": "the memory of graphs is planned by relay.build",
+        **dict.fromkeys(
+            _ASYNCHRONOUS,
+            "copies are loads and stores, barriers tvm_storage_sync",
+        ),
+        "ptx_mma_sp": "ptx_mma: matrices are not sparse",
+        "tvm_bmma_sync": "tvm_mma_sync: matrices of bits are products of integers of 4 bits or more",
     },
     "tvm.topi": {
         "argwhere": "the sizes of tensors do not depend on their elements, expected te.if_then_else on a condition",

@@ -46,7 +46,6 @@ from ....expressions.functions import (
     if_then_else,
     max_value,
     min_value,
-    reinterpret,
 )
 from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....module import Module
@@ -83,6 +82,7 @@ from ..nodes.stmt import (
     While,
 )
 from . import analysis, functions, ir_builder, stmt_functor, testing, transform
+from .builtins import BUILTINS
 from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .functions import *  # noqa: F403
 from .index_map import IndexMap, with_sizes
@@ -326,10 +326,11 @@ __all__ = [
     "layout",
     "max_value",
     "min_value",
-    "reinterpret",
     "ret",
     "stmt_functor",
     "testing",
     "transform",
 ]  # fmt: skip
 __all__ += [name for name in functions.__all__ if name not in __all__]
+globals().update(BUILTINS)
+__all__ += list(BUILTINS)

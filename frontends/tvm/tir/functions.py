@@ -12,7 +12,6 @@ from ....expressions import functions
 from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
 from ....expressions.expr import Call, FloatImm, PrimExpr, as_dtype, as_expr, binary_expr, cast
-from ....expressions.extern import call_builtin
 from ....expressions.functions import (
     abs,
     acos,
@@ -71,12 +70,17 @@ from ....expressions.statements import BufferElement
 from ....expressions.tensor import comm_reducer
 from ..intrinsics import call_user_intrinsic
 from ..nodes.expr import BufferLoad, IntrinsicName
+from .builtins import builtin_call
+
+
+def _named(value: PrimExpr) -> PrimExpr:
+    """A call whose `op` has TVM's name; another expression as it is."""
+    return Call(value.dtype, IntrinsicName(value.op), value.args) if type(value) is Call else value
 
 
 def _binary(name: str, meaning: str) -> Callable[..., Any]:
     def function(lhs: Any, rhs: Any, span: None = None) -> Any:
-        result = binary_expr(name, lhs, rhs)
-        return Call(result.dtype, IntrinsicName(name), result.args) if type(result) is Call else result
+        return _named(binary_expr(name, lhs, rhs))
 
     function.__name__ = name
     function.__doc__ = meaning
@@ -97,7 +101,12 @@ divide = div
 
 def bitwise_not(x: Any, span: None = None) -> PrimExpr:
     """`~x`."""
-    return ~as_expr(x)
+    return _named(~as_expr(x))
+
+
+def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
+    """The bits of a value as those of another data type of the same size."""
+    return _named(functions.reinterpret(dtype, value))
 
 
 def ceildiv(lhs: Any, rhs: Any, span: None = None) -> PrimExpr:
@@ -108,7 +117,7 @@ def ceildiv(lhs: Any, rhs: Any, span: None = None) -> PrimExpr:
 def likely(cond: Any, span: None = None) -> PrimExpr:
     """A condition that holds most of the time."""
     value = as_expr(cond)
-    return Call(value.dtype, "likely", (value,))
+    return Call(value.dtype, IntrinsicName("likely"), (value,))
 
 
 def ldexp(x1: Any, x2: Any) -> PrimExpr:
@@ -158,7 +167,7 @@ def call_intrin(dtype: str, func_name: Any, *args: Any, span: None = None) -> An
     name = str(getattr(func_name, "name", func_name)).rpartition(".")[2]
     name = _OTHER_NAMES.get(name, name)
     if dtype == "handle":
-        return call_builtin(name, *args)
+        return builtin_call(name, *args)
     if (call := call_user_intrinsic(dtype, name, args)) is not None and name not in __all__:
         return call
     function = globals().get(name) or getattr(functions, name, None)
@@ -293,6 +302,7 @@ __all__ = [
     "power",
     "prod",
     "q_multiply_shift",
+    "reinterpret",
     "round",
     "rsqrt",
     "shift_left",
