@@ -86,6 +86,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.runtime": {
         **dict.fromkeys(("module", "object", "packed_func"), "tvm.runtime"),
         "container": "tvm.containers",
+        "object_path": "tvm.object_path",
         "relax_vm": "tvm.relax",
     },
     "tvm.s_tir": {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
@@ -26,7 +25,8 @@ from ..intrinsics import register_intrin_lowering, register_op_attr
 from ..nodes.declarations import PointerType, PrimType
 from . import analysis, diagnostics
 from .attributes import Attributes
-from .comparison import assert_structural_equal, structural_equal, structural_hash
+from .comparison import assert_structural_equal, get_first_structural_mismatch, structural_equal, structural_hash
+from .env_func import EnvFunc
 from .module import IRModule, PrimFunc
 from .node_json import load_json, save_json
 from .operators import Op
@@ -35,18 +35,6 @@ from .span import Span
 from .vdevice import VDevice
 
 __getattr__ = report_absent("tvm.ir")
-
-
-@dataclass(frozen=True)
-class EnvFunc:
-    """The name of a global function, as types refer to it."""
-
-    name: str
-
-    @staticmethod
-    def get(name: str) -> EnvFunc:
-        """The function of a name."""
-        return EnvFunc(name)
 
 
 class CallingConv(IntEnum):
@@ -109,6 +97,7 @@ __all__ = [
     "analysis",
     "assert_structural_equal",
     "diagnostics",
+    "get_first_structural_mismatch",
     "load_json",
     "make_node",
     "register_intrin_lowering",

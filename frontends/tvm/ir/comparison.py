@@ -35,11 +35,14 @@ from ...relay.types import (
     UserType,
     type_parts,
 )
+from ..nd import NDArray
 from ..nodes.attributes import attribute_of, python_value
 from ..nodes.blocks import Block as TirBlock
 from ..nodes.construction import free_parts
 from ..nodes.expr import Buffer, BufferLoad, BufferRegion
 from ..nodes.stmt import Stmt
+from ..object_path import ObjectPath
+from .env_func import EnvFunc
 from .module import IRModule, PrimFunc
 
 _NAMES = ("loop_var", "var_name", "block_name", "buffer_name", "tensor_name", "op_name", "axis_name", "array_name")
@@ -60,7 +63,21 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
     """Raises ValueError with the first difference unless `structural_equal`."""
     difference = _first_difference(lhs, rhs, map_free_vars)
     if difference is not None:
-        raise ValueError(f"structural equality: {difference[0]}, expected {difference[1]}")
+        paths = get_first_structural_mismatch(lhs, rhs, map_free_vars)
+        place = "" if paths is None or len(paths[0]) == 1 else f", at {paths[0]}"
+        raise ValueError(f"structural equality: {difference[0]}, expected {difference[1]}{place}")
+
+
+def get_first_structural_mismatch(
+    lhs: Any, rhs: Any, map_free_vars: bool = False
+) -> tuple[ObjectPath, ObjectPath] | None:
+    """The paths, in each of two nodes, of the first parts in which they differ; None if `structural_equal`."""
+    if structural_equal(lhs, rhs, map_free_vars):
+        return None
+    # lazy: only for nodes that differ
+    from .mismatch import first_mismatch
+
+    return first_mismatch(lhs, rhs, map_free_vars)
 
 
 def structural_hash(node: Any, map_free_vars: bool = False) -> int:
@@ -89,6 +106,10 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
             return [type_form(node, {}, map_free_vars)]
         case Operator():
             return [node.name]
+        case EnvFunc():
+            return [f"function {node.name}"]
+        case NDArray():
+            return _form(node.numpy(), map_free_vars)
         case np.ndarray():
             return [f"{node.dtype} {node.shape} {node.tobytes().hex()}"]
         case _ if hasattr(type(node), "structural_form"):

@@ -41,6 +41,7 @@ from ..nd import (
 )
 from ..nd import NDArray as Tensor
 from ..nd import array as tensor
+from ..object_path import ObjectPath
 from ..params import load_param_dict, load_param_dict_from_file, save_param_dict, save_param_dict_to_file
 from ..relay.building import GraphExecutorFactoryModule
 from ..target.target import target_of
@@ -114,6 +115,7 @@ __all__ = [
     "Module",
     "NDArray",
     "Object",
+    "ObjectPath",
     "PackedFunc",
     "Report",
     "ShapeTuple",
