@@ -168,6 +168,22 @@ class Stage:
             self.tensorization = Tensorization(first_axis_of_call(op), intrin, user_line())
 
     @property
+    def all_iter_vars(self) -> list[IterVar]:
+        """The axes, and all loops that transformations have made of them, in the order of their creation."""
+        made: list[IterVar] = list(self.axes)
+        for relation in self.relations:
+            match relation:
+                case Split():
+                    made += [relation.outer, relation.inner]
+                case Fuse():
+                    made.append(relation.fused)
+                case Singleton():
+                    made.append(relation.axis)
+                case _:
+                    pass
+        return made
+
+    @property
     def is_transformed(self) -> bool:
         """Whether loops or blocks of the stage have transformations; its place and its operation do not count."""
         return bool(self.relations or self.attributes or self.steps or self.tensorization or self.relayout)

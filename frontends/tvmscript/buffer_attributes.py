@@ -123,12 +123,12 @@ def _vector_element(
     if type.scalar != buffer.dtype.scalar or not starts:
         raise span.error(f"buffer {buffer.name!r} holds {buffer.dtype}, got {type}")
     is_vector = isinstance(starts[-1], SSAValue) and dtype_of(starts[-1].type).lanes != 1
-    width = buffer.shape[-1] if buffer.shape else None
-    if isinstance(width, int) and type.lanes > width and not is_vector and len(starts) == len(buffer.shape):
-        extents = [extent if isinstance(extent, int) else None for extent in buffer.shape]
-        return Element(buffer, tuple(context.locate(span).ramp_of_rows(starts, type.lanes, extents)), span)
-    last = starts[-1] if type.lanes == 1 or is_vector else SliceIndex(starts[-1], type.lanes)
-    return Element(buffer, (*starts[:-1], last), span)
+    if type.lanes == 1 or is_vector:
+        return Element(buffer, tuple(starts), span)
+    if len(starts) != len(buffer.shape):
+        return Element(buffer, (*starts[:-1], SliceIndex(starts[-1], type.lanes)), span)
+    extents = [extent if isinstance(extent, int) else None for extent in buffer.shape]
+    return Element(buffer, tuple(context.locate(span).ramp_of_rows(starts, type.lanes, extents)), span)
 
 
 def _view_of(context: ElaborationContext, span: Span, buffer: BufferValue, *shape: Value) -> Value:

@@ -230,7 +230,7 @@ def _variable_of(digit: IterSplitExpr) -> Any:
 def _number(expr: PrimExpr) -> int:
     value = Analyzer().simplify(expr)
     if not isinstance(value, IntImm):
-        raise ScheduleError(f"suggest_index_map: {expr!r}, expected a number")
+        raise ScheduleError(f"extent or factor {expr!r} of loops, expected a number")
     return value.value
 
 

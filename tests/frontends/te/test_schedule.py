@@ -69,6 +69,17 @@ def test_nparts_counts_the_outer_loop() -> None:
     assert structure(te.apply_schedule(s, [a, c])) == "for i_outer, i_inner in T.grid(7, 15):\n    C"
 
 
+def test_a_stage_states_all_axes_that_it_has_had() -> None:
+    a = te.placeholder((8, 8), name="a")
+    b = te.compute((8, 8), lambda i, j: a[i, j] + 1, name="b")
+    s = te.create_schedule(b.op)
+    i, j = s[b].op.axis
+    outer, inner = s[b].split(i, factor=4)
+    fused = s[b].fuse(inner, j)
+    assert s[b].all_iter_vars == [i, j, outer, inner, fused]
+    assert s[b].leaf_iter_vars == [outer, fused]
+
+
 def test_loops_are_fused_by_name() -> None:
     a = te.placeholder((4, 6), name="A")
     c = te.compute((4, 6), lambda i, j: a[i, j] * 2.0, name="C")

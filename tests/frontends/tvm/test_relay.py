@@ -564,3 +564,16 @@ def test_functions_of_a_module_say_the_types_of_their_results() -> None:
             return relay.var("h", shape=(2, 3), dtype="float16")
 
     assert ToHalf().visit(read).ret_type is None
+
+
+def test_the_kernel_of_a_function_is_lowered() -> None:
+    x = relay.var("x", shape=(4, 8))
+    lowered = relay.backend.te_compiler.lower_to_primfunc(relay.Function([x], relay.nn.relu(x + relay.const(1.0))))
+    a, b = np.linspace(-4, 4, 32, dtype="float32").reshape(4, 8), np.empty((4, 8), "float32")
+    tvm.build(lowered)(a, b)
+    np.testing.assert_array_equal(b, np.maximum(a + 1, 0))
+    softmax = relay.Function([x], relay.nn.dense(relay.nn.softmax(x), relay.const(np.ones((4, 8), "float32"))))
+    with pytest.raises(ArgumentError, match=r"a function of \d kernels .*, expected 1"):
+        relay.backend.te_compiler.lower_to_primfunc(softmax)
+    with pytest.raises(ArgumentError, match="expected a function of a graph"):
+        relay.backend.te_compiler.lower_to_primfunc(x)

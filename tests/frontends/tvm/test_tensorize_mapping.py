@@ -109,3 +109,22 @@ def test_loops_tiled_for_an_intrinsic_are_tensorized() -> None:
     c = np.empty((4, 32), "int32")
     tvm.build(sch.mod)(a, w, c)
     np.testing.assert_array_equal(c, a.astype("int32") @ w.transpose(1, 3, 0, 2).reshape(16, 32).astype("int32"))
+
+
+def test_extents_are_padded_for_an_intrinsic() -> None:
+    A, B = (te.placeholder(shape, "float16", name=name) for shape, name in (((20, 16), "A"), ((16, 32), "B")))
+    k = te.reduce_axis((0, 16), "k")
+    C = te.compute(
+        (20, 32), lambda i, j: te.sum(A[i, k].astype("float32") * B[k, j].astype("float32"), axis=k), name="C"
+    )
+    func = te.create_prim_func([A, B, C])
+    assert tile_with_tensor_intrin(tir.Schedule(func), "C", WMMA) is None
+    sch = tir.Schedule(func)
+    loop = tile_with_tensor_intrin(sch, "C", WMMA, allow_padding=True)
+    assert loop is not None
+    assert [each.extent for each in map(sch.get, sch.get_loops("C"))] == [2, 2, 1, 16, 16, 16]
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(shape).astype("float16") for shape in ((20, 16), (16, 32)))
+    c = np.empty((20, 32), "float32")
+    tvm.build(sch.mod)(a, b, c)
+    np.testing.assert_allclose(c, a.astype("float32") @ b.astype("float32"), rtol=1e-5, atol=1e-5)
