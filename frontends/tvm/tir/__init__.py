@@ -331,6 +331,5 @@ __all__ = [
     "testing",
     "transform",
 ]  # fmt: skip
-__all__ += [name for name in functions.__all__ if name not in __all__]
+__all__ += [name for name in (*functions.__all__, *BUILTINS) if name not in __all__]
 globals().update(BUILTINS)
-__all__ += list(BUILTINS)

@@ -37,6 +37,7 @@ from .block_passes import (
     is_assumption,
     is_check,
 )
+from .flatten_buffers import FlattenBuffersPass
 from .tensorize_mapping import tile_with_tensor_intrin as tile_with_tensor_intrin
 
 PrimFuncPass = FunctionalPass
@@ -120,6 +121,11 @@ LowerCrossThreadReduction = _named("LowerCrossThreadReduction", "`tir-lower-thre
 InjectVirtualThread = _named("InjectVirtualThread", "`tir-interleave-vthreads{serial}`.", _vthreads)
 
 
+FlattenBuffer = _named(
+    "FlattenBuffer",
+    "Compact buffers of several dimensions as buffers of one, parameters by views of their memory.",
+    lambda: [FlattenBuffersPass()],
+)
 LowerInitBlock = _named("LowerInitBlock", "The inits of blocks as conditional statements.", lambda: [LowerInitsPass()])
 ConvertBlocksToOpaque = _named(
     "ConvertBlocksToOpaque",
@@ -152,7 +158,6 @@ CommonSubexprElimTIR = _lowered_later("CommonSubexprElimTIR")
 ConvertSSA = _lowered_later("ConvertSSA")
 FP8ComputeLegalize = _lowered_later("FP8ComputeLegalize")
 FP8StorageLegalize = _lowered_later("FP8StorageLegalize")
-FlattenBuffer = _lowered_later("FlattenBuffer")
 ForceNarrowIndexToInt32 = _lowered_later("ForceNarrowIndexToInt32")
 InferFragment = _lowered_later("InferFragment")
 InjectDoubleBuffer = _lowered_later("InjectDoubleBuffer")

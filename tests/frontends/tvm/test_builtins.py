@@ -1,5 +1,7 @@
 """Builtins of targets as functions."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,9 @@ def test_builtins_have_their_names() -> None:
     assert tir.tvm_fill_fragment(fragments[0], 16, 16, 16, 0, value=0.0).op.name == "tir.tvm_fill_fragment"
     assert tir.mma_fill("int32", 8, fragments[0], 0).op.name == "tir.mma_fill"
     assert tir.call_intrin("handle", "tir.tvm_storage_sync", "shared").op.name == "tir.tvm_storage_sync"
-    x = tir.Var("x", "int32")
-    assert tir.likely(x).op.name == "tir.likely"
-    assert tir.reinterpret("float32", x).op.name == "tir.reinterpret"
+    x: Any = tir.Var("x", "int32")
+    calls: list[Any] = [tir.likely(x), tir.reinterpret("float32", x)]
+    assert [call.op.name for call in calls] == ["tir.likely", "tir.reinterpret"]
 
 
 def test_builtins_are_statements() -> None:

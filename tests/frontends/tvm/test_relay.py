@@ -575,5 +575,6 @@ def test_the_kernel_of_a_function_is_lowered() -> None:
     softmax = relay.Function([x], relay.nn.dense(relay.nn.softmax(x), relay.const(np.ones((4, 8), "float32"))))
     with pytest.raises(ArgumentError, match=r"a function of \d kernels .*, expected 1"):
         relay.backend.te_compiler.lower_to_primfunc(softmax)
+    other: Any = x
     with pytest.raises(ArgumentError, match="expected a function of a graph"):
-        relay.backend.te_compiler.lower_to_primfunc(x)
+        relay.backend.te_compiler.lower_to_primfunc(other)

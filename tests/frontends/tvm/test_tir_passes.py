@@ -146,3 +146,50 @@ def test_statements_with_blocks_are_printed() -> None:
     text = func.body.block.body.script()
     assert "for i, k in T.grid(4, 8):" in text
     assert "T.writes(B[vi])" in text
+
+
+@T.prim_func
+def images(a: T.handle, B: T.Buffer((4, 8, 16), "float32"), c: T.Buffer((), "float32")):
+    n = T.int32()
+    A = T.match_buffer(a, (4, n, 16), "float32")
+    rows = T.alloc_buffer((4, 16), "float32")
+    for i, j in T.grid(4, n):
+        rows[i, 0:16] = A[i, j, 0:16] + T.Broadcast(T.float32(1), 16)
+        for k in range(16):
+            with T.block("B"):
+                vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+                T.reads(rows[vi, 0:16])
+                T.writes(B[vi, vj, vk])
+                B[vi, vj, vk] = rows[vi, 15 - vk] * c[()]
+
+
+def test_buffers_are_flattened() -> None:
+    mod = tvm.IRModule({"main": images})
+    flat = tir.transform.FlattenBuffer()(mod)
+    text = flat.script()
+    assert "rows = T.alloc_buffer((64,))" in text
+    assert "rows[i * 16:i * 16 + 16] = A_1[" in text
+    assert "T.reads(rows[vi * 16:vi * 16 + 16])" in text
+    assert "T.writes(B_1[vi * 128 + vj * 16 + vk])" in text
+    assert "B_1[vi * 128 + vj * 16 + vk] = rows[vi * 16 - vk + 15] * c_1[0]" in text
+    a, c = np.arange(4 * 8 * 16, dtype="float32").reshape(4, 8, 16), np.array(2, "float32")
+    results = []
+    for each in (mod, flat, tir.transform.FlattenBuffer()(flat)):
+        b = np.empty_like(a)
+        tvm.build(each)(a, b, c)
+        results.append(b)
+    np.testing.assert_array_equal(results[0], (a[:, :, ::-1] + 1) * 2)
+    np.testing.assert_array_equal(results[1], results[0])
+    np.testing.assert_array_equal(results[2], results[0])
+
+
+def test_buffers_with_strides_and_of_calls_are_not_flattened() -> None:
+    @T.prim_func
+    def strided(a: T.handle, B: T.Buffer((4, 4), "float32")):
+        A = T.match_buffer(a, (4, 4), "float32", strides=[8, 1])
+        T.call_packed("f", B)
+        for i, j in T.grid(4, 4):
+            B[i, j] = A[i, j]
+
+    mod = module(strided)
+    tvm.ir.assert_structural_equal(tir.transform.FlattenBuffer()(mod), mod)

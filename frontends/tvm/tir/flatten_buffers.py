@@ -1,0 +1,206 @@
+"""The pass that views buffers of several dimensions as buffers of one: `tvm.tir.transform.FlattenBuffer`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp, NoneAttr, i32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from ....analysis.index import Analyzer, Lin, export
+from ....core.dtypes import dtype_of
+from ....core.walking import find_ops
+from ....dialects.tir import (
+    AccessOp,
+    AllocateOp,
+    AllocBufferOp,
+    BufferDataOp,
+    DeclBufferOp,
+    FuncOp,
+    LoadOp,
+    MatchBufferOp,
+    Mixed,
+    RampOp,
+    StoreOp,
+    SymbolOp,
+    TirBuilder,
+)
+from ....dialects.tir.base import memref_type, split_mixed
+from ....dialects.tir.operands import redirect_access, set_operands
+from ....dialects.tir.tree import erase_if_dead, erase_statement, is_expression_op
+from ....schedule.rewriting.copies import type_of_sums
+
+_LEADING = (SymbolOp, MatchBufferOp, DeclBufferOp, BufferDataOp)
+"""The declarations at the start of a function."""
+
+
+class FlattenBuffersPass(ModulePass):
+    """Replaces compact buffers of other than one dimension by buffers of one.
+
+    Memory of the function has one dimension; a parameter keeps its shape, and is accessed by a buffer of one dimension
+    on its memory. A buffer with strides, and one that is used otherwise than by accesses and addresses, stays.
+    """
+
+    name = "tvm-flatten-buffer"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in list(find_ops(op, FuncOp)):
+            _flatten(func)
+
+
+def _flatten(func: FuncOp) -> None:
+    declared = [op.buffer for op in func.walk() if isinstance(op, AllocBufferOp | DeclBufferOp | MatchBufferOp)]
+    parameters = [each for each in func.body.block.args if isinstance(each.type, MemRefType)]
+    for memory in [op for op in func.walk() if isinstance(op, AllocateOp)]:
+        _flatten_memory(memory)
+    for buffer in [each for each in (*parameters, *declared) if _is_flattened(each)]:
+        shape = _shape(buffer)
+        flat = _flat_buffer(func, buffer, shape)
+        for use in [use for use in buffer.uses if isinstance(use.operation, LoadOp | StoreOp | AccessOp)]:
+            _redirect(use.operation, flat, shape)  # pyright: ignore[reportArgumentType]
+        for use in list(buffer.uses):
+            if not isinstance(buffer.owner, AllocBufferOp | DeclBufferOp):
+                break
+            use.operation.operands[use.index] = flat
+        if isinstance(buffer.owner, AllocBufferOp | DeclBufferOp):
+            erase_statement(buffer.owner)
+
+
+def _flatten_memory(op: AllocateOp) -> None:
+    """Allocates the same number of elements in one dimension."""
+    if len(op.mixed_extents) == 1:
+        return
+    size = _product(TirBuilder(InsertPoint.before(op), op.location), op.mixed_extents)
+    op.static_extents, dynamic = split_mixed([size])
+    set_operands(op, [dynamic, [] if op.condition is None else [op.condition]])
+
+
+def _is_flattened(buffer: SSAValue) -> bool:
+    type = memref_type(buffer)
+    accesses = [use.operation for use in buffer.uses if isinstance(use.operation, LoadOp | StoreOp)]
+    return (
+        type.get_num_dims() != 1
+        and isinstance(type.layout, NoneAttr)
+        and bool(accesses)
+        and all(isinstance(use.operation, LoadOp | StoreOp | AccessOp | BufferDataOp) for use in buffer.uses)
+        and all(_has_places(op, buffer) for op in (use.operation for use in buffer.uses))
+    )
+
+
+def _has_places(op: object, buffer: SSAValue) -> bool:
+    """Whether the indices of an access are numbers, the last perhaps those of adjacent elements, and the extents of a
+    region are known where shapes are."""
+    match op:
+        case LoadOp() | StoreOp():
+            *outer, last = op.indices or [None]
+            lanes = [dtype_of(index.type).lanes for index in outer if index is not None]
+            is_ramp = last is None or dtype_of(last.type).lanes == 1 or isinstance(last.owner, RampOp)
+            return op.predicate is None and is_ramp and all(count == 1 for count in lanes)
+        case AccessOp():
+            is_static = all(isinstance(extent, int) for extent in (*_shape(buffer), *(size for _, size in op.region)))
+            return is_static or all(size == 1 for _, size in op.region)
+        case _:
+            return True
+
+
+def _shape(buffer: SSAValue) -> list[Mixed]:
+    owner = buffer.owner
+    if isinstance(owner, AllocBufferOp | DeclBufferOp | MatchBufferOp):
+        return owner.mixed_shape
+    return list(memref_type(buffer).get_shape())
+
+
+def _flat_buffer(func: FuncOp, buffer: SSAValue, shape: Sequence[Mixed]) -> SSAValue:
+    """The buffer of one dimension on the memory of a buffer."""
+    owner, type = buffer.owner, memref_type(buffer)
+    if isinstance(owner, AllocBufferOp | DeclBufferOp):
+        builder = TirBuilder(InsertPoint.before(owner), owner.location)
+        size = _product(builder, shape)
+        new = owner.copy_with_shape([size], type.memory_space) if isinstance(owner, AllocBufferOp) else None
+        if new is None:
+            assert isinstance(owner, DeclBufferOp)
+            name = owner.buffer_name.data
+            new = DeclBufferOp(name, owner.data, type.element_type, [size], space=type.memory_space)
+        return builder.insert(new).buffer
+    builder = TirBuilder(_after_declarations(func), func.location)
+    name = owner.buffer_name.data if isinstance(owner, MatchBufferOp) else _name(func, buffer)
+    data = builder.insert(BufferDataOp(buffer)).pointer
+    size = _product(builder, shape)
+    return builder.insert(DeclBufferOp(f"{name}_1", data, type.element_type, [size], space=type.memory_space)).buffer
+
+
+def _after_declarations(func: FuncOp) -> InsertPoint:
+    """The place after the declarations at the start of a function."""
+    last: Operation | None = None
+    for op in func.body.block.ops:
+        if isinstance(op, _LEADING):
+            last = op
+        elif not is_expression_op(op):
+            break
+    return InsertPoint.at_start(func.body.block) if last is None else InsertPoint.after(last)
+
+
+def _name(func: FuncOp, buffer: SSAValue) -> str:
+    return next((name for name, value in func.params if value is buffer), "buffer")
+
+
+def _product(builder: TirBuilder, shape: Sequence[Mixed]) -> Mixed:
+    if all(isinstance(extent, int) for extent in shape):
+        return prod(extent for extent in shape if isinstance(extent, int))
+    size: SSAValue = builder.value(shape[0])
+    for extent in shape[1:]:
+        size = builder.binary("mul", size, extent)
+    return size
+
+
+def _redirect(op: LoadOp | StoreOp | AccessOp, flat: SSAValue, shape: Sequence[Mixed]) -> None:
+    builder = TirBuilder(InsertPoint.before(op), op.location)
+    if isinstance(op, AccessOp):
+        low = _position(builder, [low for low, _ in op.region], shape)
+        sizes = [size for _, size in op.region]
+        span = (
+            1
+            if all(size == 1 for size in sizes)
+            else 1
+            + sum(
+                (size - 1) * stride
+                for size, stride in zip(sizes, _strides(shape), strict=True)  # type: ignore[operator]
+            )
+        )
+        builder.insert(AccessOp(op.kind.data, flat, [(low, span)]))
+        erase_statement(op)
+        return
+    old = list(op.indices)
+    ramp = old[-1].owner if old and isinstance(old[-1].owner, RampOp) and dtype_of(old[-1].type).lanes > 1 else None
+    place = _position(builder, [*old[:-1], ramp.base] if isinstance(ramp, RampOp) else old, shape)
+    if isinstance(ramp, RampOp):
+        place = builder.ramp(place, ramp.stride, dtype_of(old[-1].type).lanes)
+    redirect_access(op, flat, [builder.value(place)])
+    for index in old:
+        erase_if_dead(index)
+
+
+def _strides(shape: Sequence[Mixed]) -> list[int]:
+    numbers = [extent if isinstance(extent, int) else 1 for extent in shape]
+    return [prod(numbers[n + 1 :]) for n in range(len(numbers))]
+
+
+def _position(builder: TirBuilder, indices: Sequence[Mixed], shape: Sequence[Mixed]) -> Mixed:
+    """The position of an element in row-major order."""
+    if not indices:
+        return 0
+    analyzer = Analyzer(through_lets=False)
+    if all(isinstance(extent, int) for extent in shape[1:]):
+        total = Lin()
+        for index, stride in zip(indices, _strides(shape), strict=True):
+            total = total + analyzer.exact(index) * stride
+        type: Attribute = next((each.type for each in indices if isinstance(each, SSAValue)), i32)
+        return export(analyzer, total, builder, type_of_sums(analyzer, [total], type))
+    position: SSAValue = builder.value(indices[0])
+    for index, extent in zip(indices[1:], shape[1:], strict=True):
+        position = builder.binary("add", builder.binary("mul", position, extent), index)
+    return position
