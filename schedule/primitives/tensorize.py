@@ -23,10 +23,10 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import treeify, with_expressions
 from ..handles import BlockLike, LoopRV
-from ..intrinsics import TensorIntrin, body_of, buffers_of, init_of, tensor_intrin
+from ..intrinsics import TensorIntrin, block_of, body_of, buffers_of, init_of, tensor_intrin
 from ..recorder import Recorder
 from ..rewriting.matching import match_intrinsic
-from ..rewriting.nest import function_of
+from ..rewriting.nest import function_of, set_annotation
 from ..state import State, applies
 from .blockize import blockize
 
@@ -48,6 +48,7 @@ class TensorizePrimitives(Recorder):
 
         block_or_loop: a loop is turned into a block first, as by `blockize`.  tensor_intrin: the name of an intrinsic
         that `register_tensor_intrin` has registered.  preserve_unit_iters: as of `blockize`.
+        The block gets the annotations of the block around the implementation, except for keys that it has already.
         An init of the block stays, and runs before the first step, unless the description has an init too.
         Legal if the statements are those of the description of the intrinsic, on regions of the shapes of its buffers,
         whose elements are accessed at the same positions. ScheduleError with the first statement that differs if not.
@@ -101,6 +102,16 @@ def _replace_statements(block: BlockOp, intrin: TensorIntrin, accesses: dict[SSA
     for op in body_of(intrin.implementation):
         for each in with_expressions(op):
             body.add_op(each.clone(value_mapper=values))
+    _annotate(block, block_of(intrin.implementation))
+
+
+def _annotate(block: BlockOp, implementation: BlockOp | None) -> None:
+    """Adds the annotations of the block of an implementation that a block lacks."""
+    new = None if implementation is None else implementation.annotations
+    known = None if block.annotations is None else block.annotations.data
+    for key, value in ({} if new is None else new.data).items():
+        if key not in (known or {}):
+            set_annotation(block, key, value)
 
 
 def _symbols(function: FuncOp, intrin: TensorIntrin) -> dict[SSAValue, SSAValue]:

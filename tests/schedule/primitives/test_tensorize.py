@@ -71,6 +71,20 @@ def test_a_loop_becomes_the_implementation_on_regions(value: str) -> None:
     assert replayed.mod.script() == sch.mod.script()
 
 
+def test_the_block_gets_the_annotations_of_the_implementation() -> None:
+    marks = 'T.block_attr({"fast": 1, "slow": 2})\n        for k in'
+    register("gemv_marked", PRODUCT, IMPLEMENTATION.replace("for k in", marks))
+    sch = Schedule(parse_tvmscript(MATMUL))
+    exec(TILE + 'sch.annotate("C", "slow", 3)\nsch.annotate("C", "kept", 4)\n', {"sch": sch})
+    sch.tensorize(sch.get_loops("C")[3], "gemv_marked")
+    text = body_text(sch.mod)
+    assert '"fast": 1' in text
+    check_computes_the_same(parse_tvmscript(MATMUL), sch.mod)
+    sch = Schedule(parse_tvmscript(MATMUL))
+    exec(TILE + 'o = sch.blockize(j1)\nsch.annotate(o, "slow", 3)\nsch.tensorize(o, "gemv_marked")', {"sch": sch})
+    assert '{"fast": 1, "slow": 3}' in body_text(sch.mod)
+
+
 def test_a_block_is_tensorized_and_its_init_moved_out() -> None:
     register("gemv", PRODUCT)
     sch = Schedule(parse_tvmscript(MATMUL))
