@@ -329,7 +329,7 @@ class IRModule(Module):
         own, and the module the functions that it calls.
         """
         if isinstance(expr, PrimFunc):
-            symbol = expr.own_attrs.get("global_symbol")
+            symbol = expr.attrs.get("global_symbol")
             return IRModule({symbol if isinstance(symbol, str) else "main": expr}, expr.constants)
         if isinstance(expr, Module):
             (func,) = expr.function_ops.values()

@@ -125,8 +125,10 @@ class IRBuilder:
         return self._levels[0].close()
 
     @contextmanager
-    def _scope(self, create: Callable[[tuple[Statement, ...]], Statement], value: Any = None) -> Generator[Any]:
-        """A context whose statements become one."""
+    def _scope(
+        self, create: Callable[[tuple[Statement, ...]], Statement | tuple[Statement, ...]], value: Any = None
+    ) -> Generator[Any]:
+        """A context whose statements become one, or others."""
         self._levels.append(_Level())
         try:
             yield value
@@ -154,6 +156,10 @@ class IRBuilder:
         """A loop that runs while a condition holds."""
         test = as_condition(condition)
         return self._scope(lambda body: While(test, body))
+
+    def new_scope(self) -> AbstractContextManager[None]:
+        """Statements at whose end their memory and thread axes end."""
+        return self._scope(lambda body: body)
 
     def if_scope(self, cond: Any) -> AbstractContextManager[None]:
         """Statements that run if a condition holds."""

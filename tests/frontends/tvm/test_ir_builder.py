@@ -144,3 +144,17 @@ def test_elements_at_an_address_are_a_parameter() -> None:
     array = np.arange(4, dtype=np.float32)
     tvm.build(func)(array.ctypes.data, 4)
     np.testing.assert_array_equal(array, [0, 2, 4, 6])
+
+
+def test_memory_of_a_scope_ends_with_it() -> None:
+    ib = tvm.tir.ir_builder.create()
+    a = ib.buffer_ptr(buffer := tvm.tir.decl_buffer((4,), "int32", "a"))
+    with ib.new_scope():
+        b = ib.allocate("int32", 4, name="b")
+        b[0] = a[1] + 1
+        a[0] = b[0]
+    a[2] = a[0] + 1
+    func = tvm.tir.PrimFunc([buffer], ib.get())
+    numbers = np.arange(4, dtype="int32")
+    tvm.build(func)(numbers)
+    np.testing.assert_array_equal(numbers, [2, 1, 3, 3])

@@ -113,3 +113,14 @@ def test_a_build_leaves_functions_of_relax_out() -> None:
     result = np.zeros(4, "float32")
     tvm.build(Module, "llvm")["double"](np.ones(4, "float32"), result)
     assert result.tolist() == [2, 2, 2, 2]
+
+
+def test_a_function_of_buffers_has_its_symbol_as_its_name() -> None:
+    func = tvm.script.from_source("""
+@T.prim_func
+def add(A: T.Buffer((4,), "float32")):
+    A[0] = A[1] + T.float32(1)
+""")
+    assert list(tvm.IRModule.from_expr(func)) == ["add"]
+    assert list(tvm.IRModule.from_expr(func.with_attr("global_symbol", "other"))) == ["other"]
+    assert list(tvm.IRModule.from_expr(func.without_attr("global_symbol"))) == ["main"]
