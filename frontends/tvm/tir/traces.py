@@ -122,6 +122,23 @@ def _op_of(kind: str) -> type[ScheduleOp]:
     return _OPS[_FORMS[_known(kind)].name]
 
 
+class Choice(int):
+    """A decision, or a number of one, as a number with a `value`, as expressions have."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self)
+
+
+def _choice(decision: Any) -> Any:
+    if isinstance(decision, list | tuple):
+        return [Choice(each) for each in decision]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return None if decision is None else Choice(decision)
+
+
 class Instruction(_Instruction):
     """An instruction of a trace, built from its kind, inputs, attributes and outputs, or from an instruction of
     another trace."""
@@ -188,6 +205,10 @@ class Trace(_Trace):
     @property
     def insts(self) -> list[Instruction]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return [Instruction(op) for op in self.instructions]
+
+    @property
+    def decisions(self) -> dict[Instruction, Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return {inst: _choice(inst.decision) for inst in self.insts if inst.decision is not None}
 
     def append(self, inst: _Instruction, decision: Any = None) -> None:
         """Adds a copy of an instruction at the end."""

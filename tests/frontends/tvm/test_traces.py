@@ -92,6 +92,8 @@ def test_a_trace_is_read_back_from_json() -> None:
     assert again.trace.as_json() == form
     assert ["Annotate", ["l2", '""'], ["mark"], []] in form[0]
     assert form[1] == [[2, [4, 4]], [9, 1]]
+    tile, choice = sch.trace.decisions.values()
+    assert ([each.value for each in tile], choice.value) == ([4, 4], 1)
 
 
 def test_decisions_are_those_of_a_function() -> None:
