@@ -193,7 +193,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "InjectCopyIntrin": "copies are loops of loads and stores",
         "InjectPrefetch": "processors fetch memory ahead by themselves",
         "InjectRollingBuffer": "Schedule.rolling_buffer",
-        "InlinePrivateFunctions": "a function without buffers as T.macro",
         "InstrumentBoundCheckers": "stepwell.build(mod, sanitize=True), whose program checks accesses",
         "InstrumentProfileIntrinsics": "stepwell profile",
         "InstallDebugSpans": "errors show the line of the source",

@@ -38,6 +38,7 @@ from .block_passes import (
     is_check,
 )
 from .flatten_buffers import FlattenBuffersPass
+from .inline_functions import InlineFunctionsPass
 from .tensorize_mapping import tile_with_tensor_intrin as tile_with_tensor_intrin
 
 PrimFuncPass = FunctionalPass
@@ -125,6 +126,11 @@ FlattenBuffer = _named(
     "FlattenBuffer",
     "Compact buffers of several dimensions as buffers of one, parameters by views of their memory.",
     lambda: [FlattenBuffersPass()],
+)
+InlinePrivateFunctions = _named(
+    "InlinePrivateFunctions",
+    "Calls of private functions without blocks and results as their statements.",
+    lambda: [InlineFunctionsPass()],
 )
 LowerInitBlock = _named("LowerInitBlock", "The inits of blocks as conditional statements.", lambda: [LowerInitsPass()])
 ConvertBlocksToOpaque = _named(

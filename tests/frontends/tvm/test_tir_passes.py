@@ -193,3 +193,41 @@ def test_buffers_with_strides_and_of_calls_are_not_flattened() -> None:
 
     mod = module(strided)
     tvm.ir.assert_structural_equal(tir.transform.FlattenBuffer()(mod), mod)
+
+
+CALLS = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            Module.add_row(T.address_of(A[i, 0]), T.address_of(B[i]), i)
+
+    @T.prim_func(private=True)
+    def add_row(a: T.handle("float32"), b: T.handle("float32"), n: T.int32):
+        A = T.decl_buffer((8,), "float32", data=a)
+        B = T.decl_buffer((1,), "float32", data=b)
+        B[0] = T.Cast("float32", n)
+        for j in range(8):
+            B[0] = B[0] + A[j]
+        {more}
+"""
+
+
+def test_private_functions_are_inlined() -> None:
+    mod = tvm.script.from_source(CALLS.format(more=""))
+    inlined = tir.transform.InlinePrivateFunctions()(mod)
+    assert list(inlined) == ["main"]
+    assert "add_row" not in inlined.script()
+    a = np.arange(32, dtype="float32").reshape(4, 8)
+    for each in (mod, inlined):
+        b = np.zeros(4, "float32")
+        tvm.build(each)["main"](a, b)
+        np.testing.assert_array_equal(b, a.sum(1) + np.arange(4))
+
+
+def test_recursive_functions_and_exposed_ones_are_not_inlined() -> None:
+    recursive = tvm.script.from_source(CALLS.format(more="if n > 8:\n            Module.add_row(a, b, n - 1)"))
+    exposed = tvm.script.from_source(CALLS.format(more="").replace("(private=True)", ""))
+    for mod in (recursive, exposed):
+        tvm.ir.assert_structural_equal(tir.transform.InlinePrivateFunctions()(mod), mod)
