@@ -15,7 +15,7 @@ from ....core.errors import ArgumentError, StepwellError
 from ....dialects.attributes import SCHEDULED
 from ....dialects.tir import AccessOp, BlockOp, EvaluateOp, LoadOp, Mixed, TargetAttr
 from ....dialects.tir.base import split_mixed
-from ....dialects.tir.tree import has_effect, is_expression_op
+from ....dialects.tir.tree import erase_statement, has_effect, is_expression_op
 from ....expressions.expr import Call, FloatImm, IntImm, PrimExpr, StringImm, Var, const
 from ....expressions.tensor import ProducerLoad
 from ....module import Module
@@ -63,9 +63,18 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
     """Raises ValueError with the first difference unless `structural_equal`."""
     difference = _first_difference(lhs, rhs, map_free_vars)
     if difference is not None:
-        paths = get_first_structural_mismatch(lhs, rhs, map_free_vars)
-        place = "" if paths is None or len(paths[0]) == 1 else f", at {paths[0]}"
+        place = _place_of_mismatch(lhs, rhs, map_free_vars)
         raise ValueError(f"structural equality: {difference[0]}, expected {difference[1]}{place}")
+
+
+def _place_of_mismatch(lhs: Any, rhs: Any, map_free_vars: bool) -> str:
+    """The path of the first difference as a part of a message; empty for the nodes themselves, and for programs that
+    have no nodes."""
+    try:
+        paths = get_first_structural_mismatch(lhs, rhs, map_free_vars)
+    except StepwellError:
+        return ""
+    return "" if paths is None or len(paths[0]) == 1 else f", at {paths[0]}"
 
 
 def get_first_structural_mismatch(
@@ -255,10 +264,8 @@ def _erase_no_ops(root: Operation) -> None:
     """Erases a number that is evaluated alone in a body: texts spell an empty body as `T.evaluate(0)`."""
     for block in [block for op in root.walk() for block in _blocks(op)]:
         match [op for op in block.ops if not is_expression_op(op)]:
-            case [EvaluateOp() as op] if isinstance(source := op.value.owner, arith.ConstantOp):
-                for each in (op, source):
-                    each.detach()
-                    each.erase()
+            case [EvaluateOp() as op] if isinstance(op.value.owner, arith.ConstantOp):
+                erase_statement(op)
             case _:
                 pass
 
