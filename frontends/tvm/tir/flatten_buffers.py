@@ -161,16 +161,8 @@ def _redirect(op: LoadOp | StoreOp | AccessOp, flat: SSAValue, shape: Sequence[M
     builder = TirBuilder(InsertPoint.before(op), op.location)
     if isinstance(op, AccessOp):
         low = _position(builder, [low for low, _ in op.region], shape)
-        sizes = [size for _, size in op.region]
-        span = (
-            1
-            if all(size == 1 for size in sizes)
-            else 1
-            + sum(
-                (size - 1) * stride
-                for size, stride in zip(sizes, _strides(shape), strict=True)  # type: ignore[operator]
-            )
-        )
+        sizes = [size for _, size in op.region if isinstance(size, int)]
+        span = 1 + sum((size - 1) * stride for size, stride in zip(sizes, _strides(shape), strict=True))
         builder.insert(AccessOp(op.kind.data, flat, [(low, span)]))
         erase_statement(op)
         return
