@@ -47,7 +47,7 @@ def _is_inlinable(func: FuncOp, functions: dict[str, FuncOp]) -> bool:
 
 
 def _reached(func: FuncOp, functions: dict[str, FuncOp]) -> set[str]:
-    """The functions that a function calls, and those that these call."""
+    """The names of the functions that a function calls, directly or by others."""
     found: set[str] = set()
     todo = [func]
     while todo:
