@@ -32,7 +32,8 @@ def call_code() -> CallCode:
     symbols = {**python_symbols(_PYTHON), **objects, "stepwell.make_stand_ins": ctypes.addressof(maker)}
     names = _FUNCTION, _FORWARDED, _BOUND
     native = NativeModule([shared_object(_text())], names, (), symbols)
-    return CallCode(*map(native.address, names), lambda: _stand_ins().address(_STAND_INS), native)
+    function, forwarded, bound = map(native.address, names)
+    return CallCode(function, forwarded, bound, lambda: _stand_ins().address(_STAND_INS), native)
 
 
 @once

@@ -35,7 +35,7 @@ class Forwarding(partial[Any]):
         if isinstance(function, Forwarding) and type(function).__call__ is partial.__call__:
             function, code = function.func, function._code
         self._code = code
-        self.__setstate__((function, (), {}, self.__dict__))
+        self.__setstate__((function, (), {}, self.__dict__))  # pyright: ignore[reportAttributeAccessIssue]
         offset = _vectorcall_offset()
         if code is not None and offset is not None:
             ctypes.c_void_p.from_address(id(self) + offset).value = code
