@@ -60,8 +60,9 @@ def _flatten(func: FuncOp) -> None:
     for buffer in [each for each in (*parameters, *declared) if _is_flattened(each)]:
         shape = _shape(buffer)
         flat = _flat_buffer(func, buffer, shape)
-        for use in [use for use in buffer.uses if isinstance(use.operation, LoadOp | StoreOp | AccessOp)]:
-            _redirect(use.operation, flat, shape)  # pyright: ignore[reportArgumentType]
+        for op in [use.operation for use in buffer.uses]:
+            if isinstance(op, LoadOp | StoreOp | AccessOp) and op.parent is not None:  # else it was an unused index
+                _redirect(op, flat, shape)
         for use in list(buffer.uses):
             if not isinstance(buffer.owner, AllocBufferOp | DeclBufferOp):
                 break

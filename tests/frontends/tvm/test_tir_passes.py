@@ -7,11 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from xdsl.context import Context
 
 import stepwell.frontends.tvm as tvm
+from stepwell import Module, parse_tvmscript
 from stepwell.core.errors import OptionError, PassError
 from stepwell.frontends.tvm import tir
 from stepwell.frontends.tvm.script import tir as T
+from stepwell.frontends.tvm.tir.flatten_buffers import FlattenBuffersPass
+from stepwell.frontends.tvm.tir.inline_functions import InlineFunctionsPass
+from stepwell.tools.testing.attachment import assert_uses_are_attached
+from stepwell.tools.testing.comparison import assert_same
+from stepwell.tools.testing.environment import Features
+from stepwell.tools.testing.execution import oracle_results
+from stepwell.tools.testing.strategies import programs
 
 
 @T.prim_func
@@ -231,3 +242,55 @@ def test_recursive_functions_and_exposed_ones_are_not_inlined() -> None:
     exposed = tvm.script.from_source(CALLS.format(more="").replace("(private=True)", ""))
     for mod in (recursive, exposed):
         tvm.ir.assert_structural_equal(tir.transform.InlinePrivateFunctions()(mod), mod)
+
+
+def check_results_stay(module: Module, step: Any, arguments: dict[str, Any]) -> Module:
+    after = module.clone()
+    step.apply(Context(), after.op)
+    after.verify()
+    assert_uses_are_attached(after)
+    assert_same(oracle_results(after, arguments), oracle_results(module, arguments))
+    return after
+
+
+@given(program=programs(Features(threads=True, libm=True)))
+def test_programs_with_flattened_buffers_compute_the_same(program: Any) -> None:
+    module, arguments = program
+    check_results_stay(module, FlattenBuffersPass(), arguments)
+
+
+CALLEE = """
+    @T.prim_func(private=True)
+    def f{n}(a: T.handle("int32"), n: T.int32):
+        A = T.decl_buffer((8,), "int32", data=a)
+        {body}
+"""
+CALLER = """
+@I.ir_module
+class Module:
+    @T.prim_func
+    def main(A: T.Buffer((8,), "int32")):
+        {body}
+"""
+
+
+@st.composite
+def modules_with_calls(draw: st.DrawFn) -> str:
+    """A program whose private functions call only functions after them, at any depth of loops."""
+    count = draw(st.integers(1, 3))
+
+    def body(first: int, pointer: str, number: str) -> str:
+        calls = [f"Module.f{k}({pointer}, {number} + {draw(st.integers(0, 3))})" for k in range(first, count)]
+        updates = [f"A[({number} + {draw(st.integers(0, 9))}) % 8] = A[i] * 3 + {number}"]
+        chosen = draw(st.lists(st.sampled_from(calls + updates), min_size=1, max_size=3))
+        return "\n            ".join(["for i in range(3):", *chosen])
+
+    callees = [CALLEE.format(n=n, body=body(n + 1, "a", "n")) for n in range(count)]
+    return CALLER.format(body=body(0, "T.address_of(A[0])", "i")) + "".join(callees)
+
+
+@given(text=modules_with_calls())
+def test_programs_with_inlined_functions_compute_the_same(text: str) -> None:
+    module = parse_tvmscript(text)
+    arguments = {"A": np.arange(8, dtype="int32")}
+    assert list(check_results_stay(module, InlineFunctionsPass(), arguments).functions) == ["main"]
