@@ -24,9 +24,11 @@ def get() -> TECompiler:
 
 
 def lower_to_primfunc(relay_func: Function, target: TargetLike | None = None) -> PrimFunc:
-    """The kernel that `relay.build` compiles for a function, without a schedule. target: ignored, kernels are the same
-    for all targets. ArgumentError for a function of several kernels,
-    and for other objects."""
+    """The kernel that `relay.build` compiles for a function, without a schedule.
+
+    target: ignored, kernels are the same for all targets. ArgumentError for a function of several kernels, and for
+    other objects.
+    """
     # lazy: tuning of graphs imports the compiler of graphs
     from ..meta_schedule.graphs import kernels_of_graph
 
