@@ -107,10 +107,11 @@ def _replace_statements(block: BlockOp, intrin: TensorIntrin, accesses: dict[SSA
 
 def _annotate(block: BlockOp, implementation: BlockOp | None) -> None:
     """Adds the annotations of the block of an implementation that a block lacks."""
-    new = None if implementation is None else implementation.annotations
-    known = None if block.annotations is None else block.annotations.data
-    for key, value in ({} if new is None else new.data).items():
-        if key not in (known or {}):
+    if implementation is None or implementation.annotations is None:
+        return
+    known = {} if block.annotations is None else block.annotations.data
+    for key, value in implementation.annotations.data.items():
+        if key not in known:
             set_annotation(block, key, value)
 
 

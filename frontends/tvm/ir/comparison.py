@@ -70,11 +70,14 @@ def assert_structural_equal(lhs: Any, rhs: Any, map_free_vars: bool = False) -> 
 def _place_of_mismatch(lhs: Any, rhs: Any, map_free_vars: bool) -> str:
     """The path of the first difference as a part of a message; empty for the nodes themselves, and for programs that
     have no nodes."""
+    # lazy: only for nodes that differ
+    from .mismatch import first_mismatch
+
     try:
-        paths = get_first_structural_mismatch(lhs, rhs, map_free_vars)
+        place, _ = first_mismatch(lhs, rhs, map_free_vars)
     except StepwellError:
         return ""
-    return "" if paths is None or len(paths[0]) == 1 else f", at {paths[0]}"
+    return "" if len(place) == 1 else f", at {place}"
 
 
 def get_first_structural_mismatch(

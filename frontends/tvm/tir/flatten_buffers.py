@@ -12,6 +12,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ....analysis.index import Analyzer, Lin, export
+from ....analysis.names import buffer_name
+from ....analysis.regions.access_regions import buffer_shape
 from ....core.dtypes import dtype_of
 from ....core.walking import find_ops
 from ....dialects.tir import (
@@ -30,6 +32,7 @@ from ....dialects.tir import (
     TirBuilder,
 )
 from ....dialects.tir.base import memref_type, split_mixed
+from ....dialects.tir.buffers import row_major_strides
 from ....dialects.tir.operands import redirect_access, set_operands
 from ....dialects.tir.tree import erase_if_dead, erase_statement, is_expression_op
 from ....schedule.rewriting.copies import type_of_sums
@@ -55,19 +58,16 @@ class FlattenBuffersPass(ModulePass):
 def _flatten(func: FuncOp) -> None:
     declared = [op.buffer for op in func.walk() if isinstance(op, AllocBufferOp | DeclBufferOp | MatchBufferOp)]
     parameters = [each for each in func.body.block.args if isinstance(each.type, MemRefType)]
-    for memory in [op for op in func.walk() if isinstance(op, AllocateOp)]:
+    for memory in list(find_ops(func, AllocateOp)):
         _flatten_memory(memory)
     for buffer in [each for each in (*parameters, *declared) if _is_flattened(each)]:
-        shape = _shape(buffer)
+        shape = buffer_shape(buffer)
         flat = _flat_buffer(func, buffer, shape)
         for op in [use.operation for use in buffer.uses]:
             if isinstance(op, LoadOp | StoreOp | AccessOp) and op.parent is not None:  # else it was an unused index
                 _redirect(op, flat, shape)
-        for use in list(buffer.uses):
-            if not isinstance(buffer.owner, AllocBufferOp | DeclBufferOp):
-                break
-            use.operation.operands[use.index] = flat
         if isinstance(buffer.owner, AllocBufferOp | DeclBufferOp):
+            buffer.replace_all_uses_with(flat)
             erase_statement(buffer.owner)
 
 
@@ -102,36 +102,28 @@ def _has_places(op: object, buffer: SSAValue) -> bool:
             is_ramp = last is None or dtype_of(last.type).lanes == 1 or isinstance(last.owner, RampOp)
             return op.predicate is None and is_ramp and all(count == 1 for count in lanes)
         case AccessOp():
-            is_static = all(isinstance(extent, int) for extent in (*_shape(buffer), *(size for _, size in op.region)))
-            return is_static or all(size == 1 for _, size in op.region)
+            sizes = [size for _, size in op.region]
+            is_static = all(isinstance(extent, int) for extent in (*buffer_shape(buffer), *sizes))
+            return is_static or all(size == 1 for size in sizes)
         case _:
             return True
 
 
-def _shape(buffer: SSAValue) -> list[Mixed]:
-    owner = buffer.owner
-    if isinstance(owner, AllocBufferOp | DeclBufferOp | MatchBufferOp):
-        return owner.mixed_shape
-    return list(memref_type(buffer).get_shape())
-
-
 def _flat_buffer(func: FuncOp, buffer: SSAValue, shape: Sequence[Mixed]) -> SSAValue:
     """The buffer of one dimension on the memory of a buffer."""
-    owner, type = buffer.owner, memref_type(buffer)
-    if isinstance(owner, AllocBufferOp | DeclBufferOp):
-        builder = TirBuilder(InsertPoint.before(owner), owner.location)
-        size = _product(builder, shape)
-        new = owner.copy_with_shape([size], type.memory_space) if isinstance(owner, AllocBufferOp) else None
-        if new is None:
-            assert isinstance(owner, DeclBufferOp)
-            name = owner.buffer_name.data
-            new = DeclBufferOp(name, owner.data, type.element_type, [size], space=type.memory_space)
-        return builder.insert(new).buffer
-    builder = TirBuilder(_after_declarations(func), func.location)
-    name = owner.buffer_name.data if isinstance(owner, MatchBufferOp) else _name(func, buffer)
-    data = builder.insert(BufferDataOp(buffer)).pointer
+    owner, type, name = buffer.owner, memref_type(buffer), buffer_name(buffer)
+    is_declared = isinstance(owner, AllocBufferOp | DeclBufferOp)
+    place = InsertPoint.before(owner) if is_declared else _after_declarations(func)
+    builder = TirBuilder(place, (owner if is_declared else func).location)
+    match owner:
+        case AllocBufferOp():
+            return builder.insert(owner.copy_with_shape([_product(builder, shape)], type.memory_space)).buffer
+        case DeclBufferOp():
+            data = owner.data
+        case _:
+            data, name = builder.insert(BufferDataOp(buffer)).pointer, f"{name}_1"
     size = _product(builder, shape)
-    return builder.insert(DeclBufferOp(f"{name}_1", data, type.element_type, [size], space=type.memory_space)).buffer
+    return builder.insert(DeclBufferOp(name, data, type.element_type, [size], space=type.memory_space)).buffer
 
 
 def _after_declarations(func: FuncOp) -> InsertPoint:
@@ -143,10 +135,6 @@ def _after_declarations(func: FuncOp) -> InsertPoint:
         elif not is_expression_op(op):
             break
     return InsertPoint.at_start(func.body.block) if last is None else InsertPoint.after(last)
-
-
-def _name(func: FuncOp, buffer: SSAValue) -> str:
-    return next((name for name, value in func.params if value is buffer), "buffer")
 
 
 def _product(builder: TirBuilder, shape: Sequence[Mixed]) -> Mixed:
@@ -163,7 +151,9 @@ def _redirect(op: LoadOp | StoreOp | AccessOp, flat: SSAValue, shape: Sequence[M
     if isinstance(op, AccessOp):
         low = _position(builder, [low for low, _ in op.region], shape)
         sizes = [size for _, size in op.region if isinstance(size, int)]
-        span = 1 + sum((size - 1) * stride for size, stride in zip(sizes, _strides(shape), strict=True))
+        span = 1
+        if any(size != 1 for size in sizes):  # then all extents are known (`_has_places`)
+            span += sum((size - 1) * stride for size, stride in zip(sizes, row_major_strides(shape), strict=True))
         builder.insert(AccessOp(op.kind.data, flat, [(low, span)]))
         erase_statement(op)
         return
@@ -177,11 +167,6 @@ def _redirect(op: LoadOp | StoreOp | AccessOp, flat: SSAValue, shape: Sequence[M
         erase_if_dead(index)
 
 
-def _strides(shape: Sequence[Mixed]) -> list[int]:
-    numbers = [extent if isinstance(extent, int) else 1 for extent in shape]
-    return [prod(numbers[n + 1 :]) for n in range(len(numbers))]
-
-
 def _position(builder: TirBuilder, indices: Sequence[Mixed], shape: Sequence[Mixed]) -> Mixed:
     """The position of an element in row-major order."""
     if not indices:
@@ -189,7 +174,7 @@ def _position(builder: TirBuilder, indices: Sequence[Mixed], shape: Sequence[Mix
     analyzer = Analyzer(through_lets=False)
     if all(isinstance(extent, int) for extent in shape[1:]):
         total = Lin()
-        for index, stride in zip(indices, _strides(shape), strict=True):
+        for index, stride in zip(indices, row_major_strides(shape), strict=True):
             total = total + analyzer.exact(index) * stride
         type: Attribute = next((each.type for each in indices if isinstance(each, SSAValue)), i32)
         return export(analyzer, total, builder, type_of_sums(analyzer, [total], type))

@@ -11,6 +11,7 @@ from xdsl.rewriter import InsertPoint
 from ....core.walking import find_ops
 from ....dialects.tir import BlockOp, CallOp, FuncOp, LetOp, ReturnOp, TirBuilder
 from ....dialects.tir.tree import erase_statement, treeify
+from ....schedule.rewriting.nest import function_of
 
 
 class InlineFunctionsPass(ModulePass):
@@ -34,10 +35,10 @@ class InlineFunctionsPass(ModulePass):
 
 
 def _is_inlined(call: CallOp, functions: dict[str, FuncOp]) -> bool:
-    callee, caller = functions.get(call.callee.string_value()), _caller(call)
+    callee = functions.get(call.callee.string_value())
     if callee is None or call.result is not None or not _is_inlinable(callee, functions):
         return False
-    return caller.attr("target") == callee.attr("target")
+    return function_of(call).attr("target") == callee.attr("target")
 
 
 def _is_inlinable(func: FuncOp, functions: dict[str, FuncOp]) -> bool:
@@ -59,20 +60,13 @@ def _reached(func: FuncOp, functions: dict[str, FuncOp]) -> set[str]:
     return found
 
 
-def _caller(call: CallOp) -> FuncOp:
-    op = call.parent_op()
-    while op is not None and not isinstance(op, FuncOp):
-        op = op.parent_op()
-    assert op is not None
-    return op
-
-
 def _inline(call: CallOp, callee: FuncOp) -> None:
-    caller, builder = _caller(call), TirBuilder(InsertPoint.before(call), call.location)
+    builder = TirBuilder(InsertPoint.before(call), call.location)
     values: dict[SSAValue, SSAValue] = {}
     for (name, parameter), operand in zip(callee.params, call.args, strict=True):
         values[parameter] = builder.insert(LetOp(name, operand)).result
     for op in callee.body.block.ops:
         builder.insert(op.clone(value_mapper=values))
+    caller = function_of(call)
     erase_statement(call)
     treeify(caller)
