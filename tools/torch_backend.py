@@ -9,17 +9,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..backends.graph import GraphFunction, TensorSpec, build_graph
+from ..backends.graph import GraphFunction, build_graph
 from ..core.errors import OptionError, UnsupportedError
 from ..expressions.sizes import evaluate_size
 from ..frontends.models.symbols import Symbol
-from ..frontends.models.types import Array
 from ..frontends.torch.exporting import decompositions
 from ..frontends.torch.importing import GraphImporter
 from ..frontends.torch.library import torch
 from ..frontends.torch.signature import Input, Inputs, Output
 from ..frontends.torch.sizes import Sizes
-from ..frontends.torch.tensors import array_of_tensor, torch_dtype
+from ..frontends.torch.tensors import call_with_tensors
 
 _OPTIONS = ("freeze", "opt_level", "target")
 
@@ -123,16 +122,12 @@ class CompiledGraph:
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         sizes = {name: arguments[n] for n, name in self._names.items()}
-        arrays = [array_of_tensor(arguments[n].contiguous()) for n in self._positions]
+        tensors = [arguments[n] for n in self._positions]
         arguments.clear()
         results: list[Any] = []
-
-        def allocate(spec: TensorSpec, shape: tuple[int, ...]) -> Array:
-            results.append(torch.empty(shape, dtype=torch_dtype(spec.dtype)))
-            return array_of_tensor(results[-1])
-
         if self._function is not None:
-            sizes |= self._function(arrays, allocate)
+            results, bound = call_with_tensors(self._function, tensors)
+            sizes |= bound
         for position, number in self._numbers.items():
             results.insert(position, evaluate_size(number.text, sizes) if isinstance(number, Symbol) else number)
         return results

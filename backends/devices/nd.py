@@ -17,8 +17,10 @@ from ...core.sizes import byte_count, check_shape
 from ..runtime.dlpack import (
     CPU_DEVICES,
     ForeignTensor,
+    array_of_tensor,
     dlpack_device,
     export_with_stream,
+    read_capsule,
     read_dlpack,
     to_dlpack,
 )
@@ -376,13 +378,17 @@ def from_cuda_array(value: Any) -> NDArray:
 def from_dlpack(value: Any) -> NDArray:
     """An array of another library (`torch`, `cupy`), on its own device, without a copy.
 
-    Raises ArgumentError for an unsupported device or data type.
+    value: has `__dlpack__`, or is a capsule that it returned, whose elements on a device have been computed. Raises
+    ArgumentError for another value, an unsupported device or data type.
     """
     if isinstance(value, NDArray):
         return value
-    if not hasattr(value, "__dlpack_device__"):
-        raise ArgumentError(f"expected an array with __dlpack__, got {type(value).__name__}")
-    tensor = _export_in_order(value)
+    is_capsule = type(value).__name__ == "PyCapsule"
+    if not is_capsule and not hasattr(value, "__dlpack_device__"):
+        raise ArgumentError(f"expected an array with __dlpack__, or a DLPack capsule, got {type(value).__name__}")
+    tensor = read_capsule(value) if is_capsule else _export_in_order(value)
+    if tensor is not None and tensor.device[0] in CPU_DEVICES:
+        return HostArray(array_of_tensor(tensor))
     if tensor is None:
         kind, number = dlpack_device(value)
         if kind in CPU_DEVICES:

@@ -114,6 +114,13 @@ class ForeignTensor:
     owner: object
 
 
+def array_of_tensor(tensor: ForeignTensor) -> np.ndarray[Any, Any]:
+    """The array on the memory of a tensor of the CPU."""
+    return array_at(
+        tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
+    )
+
+
 def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
     """A numpy array on the memory of `value`, which has `__dlpack__`. Raises ArgumentError for memory that is not the
     CPU's or a data type that numpy cannot represent; an error of the producer is chained.
@@ -126,10 +133,7 @@ def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
         raise ArgumentError(f"expected an array in CPU memory, got one on {_DEVICES.get(device, 'device')}")
     exchange = exchange_of(type(value))
     capsule = None if exchange is None else _exported_capsule(value, exchange)
-    tensor = read_dlpack(value) if capsule is None else _read_capsule(capsule)
-    return array_at(
-        tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
-    )
+    return array_of_tensor(read_dlpack(value) if capsule is None else read_capsule(capsule))
 
 
 def dlpack_device(value: Any) -> tuple[int, int]:
@@ -155,7 +159,7 @@ def read_dlpack(value: Any, stream: int | None = None) -> ForeignTensor:
 
     Raises ArgumentError if compiled code cannot use the tensor; an error of the producer is chained.
     """
-    return _read_capsule(_capsule(value, {} if stream is None else {"stream": stream}))
+    return read_capsule(_capsule(value, {} if stream is None else {"stream": stream}))
 
 
 def export_with_stream(value: Any) -> tuple[ForeignTensor, int] | None:
@@ -170,7 +174,7 @@ def export_with_stream(value: Any) -> tuple[ForeignTensor, int] | None:
     capsule, stream = _exported_capsule(value, exchange), ctypes.c_void_p()
     if capsule is None:
         return None
-    tensor = _read_capsule(capsule)
+    tensor = read_capsule(capsule)
     try:
         status = exchange.stream_function(*tensor.device, ctypes.addressof(stream))
     except Exception:  # a device without streams
@@ -178,7 +182,9 @@ def export_with_stream(value: Any) -> tuple[ForeignTensor, int] | None:
     return None if status else (tensor, stream.value or 0)
 
 
-def _read_capsule(capsule: Any) -> ForeignTensor:
+def read_capsule(capsule: Any) -> ForeignTensor:
+    """The tensor of a DLPack capsule, which it keeps and does not mark as used. ArgumentError for another value, a used
+    capsule, and a tensor that compiled code cannot use."""
     name = _name_of(capsule)
     structure = _KNOWN.get(name)
     if structure is None:

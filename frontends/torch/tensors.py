@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 from ...core.dtypes import numpy_dtype
 from ..models.errors import ModelUnsupportedError
@@ -10,6 +11,7 @@ from ..models.types import Array
 from ..models.values import require_dtype
 from .library import torch
 
+_T = TypeVar("_T")
 _CARRIERS = {1: torch.uint8, 2: torch.int16}
 """The integer type in which numpy receives a data type that numpy itself lacks, by the bytes of an element."""
 
@@ -36,3 +38,21 @@ def array_of_tensor(tensor: Any) -> Array:
     if dtype == "bfloat16" or dtype.startswith("float8"):
         return plain.view(_CARRIERS[plain.element_size()]).numpy().view(numpy_dtype(dtype))
     return plain.numpy()
+
+
+def call_with_tensors(
+    function: Callable[[Sequence[Array], Callable[[Any, tuple[int, ...]], Array]], _T], tensors: Iterable[Any]
+) -> tuple[list[Any], _T]:
+    """The outputs of a compiled graph as new tensors, and the result of its function, a `GraphFunction`.
+
+    tensors: the inputs, which are read in place; one that is not contiguous is copied. Errors as of the function and
+    `array_of_tensor`.
+    """
+    outputs: list[Any] = []
+
+    def allocate(spec: Any, shape: tuple[int, ...]) -> Array:
+        outputs.append(torch.empty(shape, dtype=torch_dtype(spec.dtype)))
+        return array_of_tensor(outputs[-1])
+
+    result = function([array_of_tensor(tensor.contiguous()) for tensor in tensors], allocate)
+    return outputs, result

@@ -91,6 +91,7 @@ ABSENT_MODULES: dict[str, str] = {
         ),
         "programs run on this machine, in this process: tvm.rpc.LocalSession, relay.build",
     ),
+    "tvm.contrib.msc": "relax.frontend.torch.from_exported_program, relax.transform",
     "tvm.contrib.cuda_graph": "relay.build, whose graphs start their kernels without gaps",
     "tvm.utils": "tvm.contrib.debugger.debug_executor measures kernels",
     "tvm._ffi.libinfo": "there is no library of TVM, the compiler is a package of Python",
@@ -102,7 +103,6 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.contrib.nnpack": "relay.build with the target `llvm -libs=cblas`",
     "tvm.contrib.thrust": "topi.sort and topi.argsort",
     "tvm.contrib.sort": "topi.sort and topi.argsort",
-    "tvm.contrib.random": "numpy.random, or relay.random in graphs",
     "tvm.contrib.tf_op": "export the model to ONNX, and read it with relay.frontend.from_onnx",
     "tvm.autotvm.tuner.model_based_tuner": "models of speed have the knobs as features: autotvm.tuner.XGBTuner",
     "tvm.autotvm.tuner.xgboost_cost_model": "models of speed have the knobs as features: autotvm.tuner.XGBTuner",
@@ -228,6 +228,9 @@ ABSENT: dict[str, dict[str, str]] = {
 """The replacements, by module and name."""
 
 ABSENT_NAMES: dict[str, dict[str, str]] = {
+    "tvm.contrib.torch": dict.fromkeys(
+        ("GraphModule", "PyTorchTVMModule", "TraceTvmModule", "VMModule"), "tvm.contrib.torch.optimize_torch"
+    ),
     "tvm.auto_scheduler": {"ApplyHistoryBestOrSample": "ApplyHistoryBest"},
     "tvm.auto_scheduler.measure": dict.fromkeys(
         ("local_build_worker", "local_builder_build", "local_run", "rpc_runner_run"),

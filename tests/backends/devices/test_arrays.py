@@ -1,5 +1,6 @@
 """Arrays on devices: copies to and from the host, DLPack in both directions, streams and events."""
 
+import datetime
 from typing import Any
 
 import ml_dtypes
@@ -121,6 +122,22 @@ def test_a_capsule_says_where_it_is(device: Device) -> None:
     assert nd.from_dlpack(Foreign(a)).copyto(device).numpy().tolist() == [1, 1, 1]
 
 
+@pytest.mark.parametrize("versioned", [False, True])
+def test_a_dlpack_capsule_is_an_array_of_the_same_memory(device: Device, versioned: bool) -> None:
+    a = nd.array(np.arange(6, dtype="float32").reshape(2, 3), device)
+    capsule = a.__dlpack__(max_version=(1, 0) if versioned else None)
+    b, again = nd.from_dlpack(capsule), nd.from_dlpack(capsule)
+    assert (b.device, b.shape, b.dtype) == (a.device, (2, 3), "float32")
+    a.copyfrom(np.asarray([[7, 7, 7], [3, 4, 5]], "float32"))
+    del a, capsule
+    assert b.numpy().tolist() == again.numpy().tolist() == [[7, 7, 7], [3, 4, 5]]
+
+
+def test_another_capsule_is_no_array() -> None:
+    with pytest.raises(ArgumentError, match=r"expected a DLPack capsule, got one called b'datetime\.datetime_CAPI'"):
+        nd.from_dlpack(datetime.datetime_CAPI)
+
+
 def test_dlpack_knows_its_types() -> None:
     tensor = nd.ForeignTensor(0, (), None, np.dtype(ml_dtypes.float4_e2m1fn), (1, 0), False, None)
     with pytest.raises(BufferError, match="DLPack has no type for float4_e2m1fn"):
@@ -176,7 +193,11 @@ def test_streams_and_events(device: Device) -> None:
         (lambda: Device("cudnn"), OptionError, "device 'cudnn'"),
         (lambda: stepwell.cpu(1), OptionError, r"there is no device cpu\(1\)"),
         (lambda: stepwell.cpu().stream(), OptionError, "has no driver"),
-        (lambda: nd.from_dlpack([1]), ArgumentError, "expected an array with __dlpack__, got list"),
+        (
+            lambda: nd.from_dlpack([1]),
+            ArgumentError,
+            "with __dlpack__, or a DLPack capsule, got list",
+        ),
         (lambda: Device.of_dlpack(7, 0), ArgumentError, "DLPack's device type 7"),
     ],
 )
