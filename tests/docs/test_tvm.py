@@ -31,6 +31,8 @@ def found(path: str) -> Any:
 
 @pytest.mark.parametrize("path", names(TABLE))
 def test_what_the_page_lists_is_there(path: str) -> None:
+    if path.startswith("contrib.torch."):
+        pytest.importorskip("torch")
     assert found(path) is not None
 
 
