@@ -33,6 +33,10 @@ BLOCKS = 2
 """The blocks of columns of a tile of single vectors for such a core."""
 PAGE = 4096
 """The bytes between rows that displace each other from the L1 cache: two tiles suffice for such a core then."""
+GROUP, GROUP_IF_LARGE = 4, 8
+"""The greatest number of narrow tiles that are copied at a time; with rows that exceed the L2 cache."""
+PARTS = 2
+"""The least number of such groups for each core."""
 REUSED = 4
 """The least number of uses of an element of a factor for which the factor is transposed."""
 REUSED_IF_LONG = 12
@@ -58,6 +62,7 @@ def contraction(nest: Nest) -> str:
     tile = Tile(vector, lanes, vectors=vectors)
     tile = _tile_of_blocks(nest, tile, loads) or _tile_of_rows(nest, tile, loads)
     tile = replace(tile, panel=_panel(nest, loads, tile))
+    tile = replace(tile, group=_group(nest, loads, tile))
     apply_tile(nest, tile)
     return tile.text(strides.names)
 
@@ -75,12 +80,12 @@ def _tile_of_rows(nest: Nest, tile: Tile, loads: Sequence[int]) -> Tile:
 
 def _vectors_of_few_rows(nest: Nest, tile: Tile, loads: Sequence[int], height: int) -> int:
     """The number of vectors of a row of a tile: few rows have more vectors, as their sums fit into the registers; but
-    not of a factor that exceeds the L2 cache, whose vectors are requested early.
+    not of a factor that exceeds the L2 cache, whose vectors are requested early, unless the tile is narrow.
 
     tile: with the vectors of the largest tile.  loads: the indices of the loads of vectors.  height: the rows.
     """
     strides, cpu = nest.strides, nest.cpu
-    for load in loads:
+    for load in () if _is_narrow(nest, tile) else loads:
         used = [n for n, stride in enumerate(strides.read[load]) if stride]
         if UNKNOWN in strides.extents or strides.size(used) * strides.element_bytes > cpu.l2_bytes:
             return tile.vectors
@@ -143,7 +148,8 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
         tiles = strides.size([*used, tile.vector]) // (tile.lanes * tile.vectors)
         if writer is not None and tiles >= 2 * nest.cpu.cores:
             return Panel(None, used, writer)
-        return Panel(source if _pays_copy(nest, tile, read, others) else None, used)
+        pays = _pays_copy(nest, tile, read, others, is_computed=writer is not None)
+        return Panel(source if pays else None, used)
     fits = [
         strides.size([*axes, *summed]) * strides.element_bytes <= nest.cpu.l2_bytes // 2
         for axes in ([*used, tile.vector], others)
@@ -151,10 +157,33 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     return None if fits == [True, False] else Panel(None, used)
 
 
-def _pays_copy(nest: Nest, tile: Tile, read: Sequence[int], others: Sequence[int]) -> bool:
+def _group(nest: Nest, loads: Sequence[int], tile: Tile) -> int:
+    """The number of narrow tiles that are copied at a time, which share the rows of the other factor: a divisor of the
+    number of all tiles, if possible. loads: the indices of the loads of vectors."""
+    strides, cpu = nest.strides, nest.cpu
+    if tile.panel is None or tile.panel.source is None or not _is_narrow(nest, tile):
+        return 1
+    if UNKNOWN in [strides.extents[n] for n in (*tile.panel.axes, tile.vector)]:
+        return 1
+    tiles = -(-strides.extents[tile.vector] // (tile.lanes * tile.vectors))
+    others = [[n for n, step in enumerate(read) if step] for k, read in enumerate(strides.read) if k not in loads]
+    is_large = any(strides.size(axes) * strides.element_bytes > cpu.l2_bytes for axes in others)
+    most = min(GROUP_IF_LARGE if is_large else GROUP, tiles * strides.size(tile.panel.axes) // (PARTS * cpu.cores))
+    return next((count for count in range(most, 1, -1) if tiles % count == 0), max(most, 1))
+
+
+def _is_narrow(nest: Nest, tile: Tile) -> bool:
+    """Whether the columns of a tile are those of one cache line at most, for lack of registers: copies of several tiles
+    read the cache lines of a page one after the other."""
+    cpu = nest.cpu
+    return max(tile.vectors, greatest_width(cpu)) * cpu.vector_bytes <= CACHE_LINE
+
+
+def _pays_copy(nest: Nest, tile: Tile, read: Sequence[int], others: Sequence[int], is_computed: bool) -> bool:
     """Whether a copy of the columns of a tile takes less time than it saves.
 
-    read: the strides of the factor.  others: the spatial axes along which the factor is invariant.
+    read: the strides of the factor.  others: the spatial axes along which the factor is invariant.  is_computed:
+    whether a block computes the factor for this product alone.
     """
     strides, cpu = nest.strides, nest.cpu
     summed = strides.of_kind("reduce")
@@ -163,8 +192,11 @@ def _pays_copy(nest: Nest, tile: Tile, read: Sequence[int], others: Sequence[int
         return False
     tiles = strides.size(others) // tile.height
     is_known = all(strides.extents[n] != UNKNOWN for n in others)
+    is_paged = all(read[n] * strides.element_bytes % PAGE == 0 for n in summed if strides.extents[n] > 1)
+    if is_known and _is_narrow(nest, tile) and not is_computed:
+        factor = strides.size([n for n, step in enumerate(read) if step]) * strides.element_bytes
+        return factor > cpu.l1_bytes and (is_paged or strides.size(others) > tile.height)
     if is_known and cpu.updates_per_cycle * cpu.vector_bytes >= FAST:
-        is_paged = all(read[n] * strides.element_bytes % PAGE == 0 for n in summed if strides.extents[n] > 1)
         if tiles >= (2 if is_paged else LEAST_TILES_IF_FAST):
             return True
     # A row of a tile in one or two cache lines is loaded by itself, without its neighbours, wherever it is.

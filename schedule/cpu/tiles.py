@@ -51,7 +51,8 @@ class Tile:
     vector, lanes: the index of the vectorized axis, and the number of lanes; a reduction axis is split into lanes whose
     sums are added.  rows, height: the index of the axis that is split into tiles, None for none, and the number of its
     elements in a tile.  vectors: the number of vectors along the vectorized axis in a tile.  panel: the factor whose
-    columns for a tile are copied, so that they are contiguous; None for no copy.  taps: the index of a reduction axis
+    columns for a tile are copied, so that they are contiguous; None for no copy.  group: the number of tiles of
+    columns that are copied at a time, and computed in turn for the same rows.  taps: the index of a reduction axis
     that is unrolled in the tile, for each vector before the rows; None for none.  columns, width: another axis that is
     split into tiles, as rows and height: along which the elements of a row are invariant, or of sums by lanes.
     """
@@ -62,6 +63,7 @@ class Tile:
     height: int = 1
     vectors: int = 1
     panel: Panel | None = None
+    group: int = 1
     taps: int | None = None
     columns: int | None = None
     width: int = 1
@@ -72,6 +74,7 @@ class Tile:
         rows = "" if self.rows is None else f", {self.height} rows along {names[self.rows]}"
         columns = "" if self.columns is None else f", {self.width} columns along {names[self.columns]}"
         copy = ", copies of columns" if self.panel is not None and self.panel.has_columns else ""
+        copy += f" for {self.group} tiles" if self.group > 1 else ""
         vectors = f"vectors of {self.lanes} lanes along {names[self.vector]}{times}"
         return f"{sums} in registers, {vectors}{rows}{columns}{copy}"
 
@@ -153,10 +156,13 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
     """Splits the loops of a reduction into tiles, whose sums stay in registers during the loops over summands."""
     sch, strides = nest.sch, nest.strides
     outer = dict[int, LoopRV]()
-    summed, taps, rows, columns, vectors = (list[LoopRV]() for _ in range(5))
+    group, summed, taps, rows, columns, vectors = (list[LoopRV]() for _ in range(6))
     for n, (loop, kind) in enumerate(zip(sch.get_loops(nest.rv), strides.kinds, strict=True)):
         if n == tile.vector:
-            outer[n], *vectors = sch.split(loop, [None, *([tile.vectors] if tile.vectors > 1 else []), tile.lanes])
+            factors = [tile.group] if tile.group > 1 else []
+            factors += [tile.vectors] if tile.vectors > 1 else []
+            outer[n], *vectors = sch.split(loop, [None, *factors, tile.lanes])
+            group, vectors = (vectors[:1], vectors[1:]) if tile.group > 1 else ([], vectors)
         elif n == tile.rows:
             outer[n], *rows = sch.split(loop, [None, tile.height])
         elif n == tile.columns:
@@ -168,17 +174,22 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
     inner = [*vectors[:-1], *taps, *rows, vectors[-1]] if taps else [*rows, *columns, *vectors]
     first = [] if tile.panel is None else [*tile.panel.axes, tile.vector]
     order = [*first, *(n for n in outer if n not in first)]
-    sch.reorder(*(outer[n] for n in order if n >= strides.shared), *summed, *inner)
+    sch.reorder(*(outer[n] for n in order if n >= strides.shared), *group, *summed, *inner)
     if tile.panel is not None:
-        _copy_panel(nest, tile.panel, outer[tile.vector])
+        _copy_panel(nest, tile, tile.panel, outer[tile.vector])
     keep_in_registers(sch, nest.rv, summed[0], inner)
 
 
-def _copy_panel(nest: Nest, panel: Panel, columns: LoopRV) -> None:
-    """Copies or computes the columns of a factor for a tile. columns: the loop over tiles of columns."""
+def _copy_panel(nest: Nest, tile: Tile, panel: Panel, columns: LoopRV) -> None:
+    """Copies or computes the columns of a factor for a tile, or for each tile of a group, one after the other. columns:
+    the loop over tiles or groups."""
+    sch = nest.sch
     if panel.writer is not None:
-        nest.sch.compute_at(panel.writer, columns)
+        sch.compute_at(panel.writer, columns)
     elif panel.source is not None:
-        copy = nest.sch.cache_read(nest.rv, panel.source, "global", [nest.rv])
-        nest.sch.compute_at(copy, columns)
-        nest.sch.vectorize(nest.sch.split(nest.sch.get_loops(copy)[-1], [None, nest.lanes])[1])
+        copy = sch.cache_read(nest.rv, panel.source, "global", [nest.rv])
+        sch.compute_at(copy, columns)
+        if tile.group > 1:
+            size = tile.lanes * tile.vectors
+            sch.transform_layout(copy, ("write", 0), lambda *dims: (dims[-1] // size, *dims[:-1], dims[-1] % size))
+        sch.vectorize(sch.split(sch.get_loops(copy)[-1], [None, nest.lanes])[1])

@@ -128,7 +128,25 @@ def test_columns_are_copied_for_many_rows_of_a_large_factor() -> None:
 
     assert copies(m=256, n=256, k=256)
     assert not copies(m=256, n=32, k=32)  # the factor is in the cache
-    assert not copies(m=16, n=256, k=256)  # few tiles use a copy
+    assert copies(m=16, n=256, k=256)
+    assert not copies(m=6, n=256, k=256)  # one tile uses a copy
+    assert copies(m=6, n=1024, k=256)  # rows are a page from each other
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cores", "tiles"),
+    [
+        ({"m": 16, "n": 1024, "k": 256}, 2, 4),
+        ({"m": 1024, "n": 1024, "k": 256}, 2, 8),  # rows that exceed the L2 cache
+        ({"m": 16, "n": 1024, "k": 256}, 16, 2),  # two groups for each core
+        ({"m": 16, "n": 1024, "k": 256}, 64, 1),
+        ({"m": 16, "n": 688, "k": 256}, 2, 4),  # 43 tiles
+        ({"m": 16, "n": 672, "k": 256}, 2, 3),  # 42 tiles
+    ],
+)
+def test_narrow_tiles_are_copied_in_groups(sizes: dict[str, int], cores: int, tiles: int) -> None:
+    (applied, *_) = schedule_cpu(program("product", **sizes), f"avx2,cores={cores}").applied
+    assert applied.text.endswith("copies of columns" + (f" for {tiles} tiles" if tiles > 1 else ""))
 
 
 @pytest.mark.parametrize(
