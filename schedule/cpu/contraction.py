@@ -6,8 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+from ...analysis.scopes import enclosing_scope, root_buffer
 from ...analysis.work import static_extent
-from ...dialects.tir import ForOp, constant_value
+from ...core.walking import find_ops
+from ...dialects.tir import AllocBufferOp, ForOp, LoadOp, constant_value
+from ...dialects.tir.base import memref_type
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
 from ..rules.neighbours import producer_of
@@ -122,14 +125,15 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     """The factor whose columns stay in a cache while the rows of the other factor are read: a copy, if the rows of the
     factor are far from each other and many, and if enough results use each copied element. A factor that a block
     computes for this product alone is computed column by column where its copy would be, if the tiles of columns
-    suffice for the threads. None for vectors of several loads, for computed indices, for short sums, and for a factor
-    that stays in a cache as a whole where the other one does not.
+    suffice for the threads; else it gets the layout of copies, if tiles are narrow. None for vectors of several loads,
+    for computed indices, for short sums, for loops shared with other blocks if the layout of the factor stays, and for
+    a factor that stays in a cache as a whole where the other one does not.
 
     loads: the indices of the loads of vectors.
     """
     strides = nest.strides
     summed, spatial = strides.of_kind("reduce"), strides.of_kind("spatial")
-    if len(loads) != 1 or strides.shared or strides.size(summed) < LONG:
+    if len(loads) != 1 or strides.size(summed) < LONG:
         return None
     (number,) = loads
     read = strides.read[number]
@@ -142,12 +146,17 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
         return None
     used = [n for n in spatial if read[n] and n != tile.vector]
     others = [n for n in spatial if not read[n]]
+    in_place = is_far and _may_be_blocked(nest, tile, number)
+    if strides.shared:
+        return Panel(strides.sources[number], used, in_place=True) if in_place else None
     if is_far:
         source = strides.sources[number]
         writer = producer_of(nest.sch, nest.rv, load.buffer) if strides.sources.count(source) == 1 else None
         tiles = strides.size([*used, tile.vector]) // (tile.lanes * tile.vectors)
         if writer is not None and tiles >= 2 * nest.cpu.cores:
             return Panel(None, used, writer)
+        if in_place:
+            return Panel(source, used, in_place=True)
         pays = _pays_copy(nest, tile, read, others, is_computed=writer is not None)
         return Panel(source if pays else None, used)
     fits = [
@@ -157,11 +166,25 @@ def _panel(nest: Nest, loads: Sequence[int], tile: Tile) -> Panel | None:
     return None if fits == [True, False] else Panel(None, used)
 
 
+def _may_be_blocked(nest: Nest, tile: Tile, number: int) -> bool:
+    """Whether the layout of a factor, an intermediate result that only this block reads, may become that of narrow
+    tiles: it exceeds the L1 cache, and tiles divide its rows. number: the index of its load."""
+    load, block = loads_of(nest.kernel.block)[number], nest.kernel.block
+    if not _is_narrow(nest, tile) or not isinstance(load.buffer.owner, AllocBufferOp):
+        return False
+    *rows, columns = memref_type(load.buffer).get_shape()
+    if not rows or columns != nest.strides.extents[tile.vector] or columns % (tile.lanes * tile.vectors):
+        return False
+    reads = [op for op in find_ops(enclosing_scope(block), LoadOp) if root_buffer(op.buffer) is load.buffer]
+    size = prod(rows) * columns * nest.strides.element_bytes
+    return size > nest.cpu.l1_bytes and all(block.is_ancestor(op) for op in reads)
+
+
 def _group(nest: Nest, loads: Sequence[int], tile: Tile) -> int:
     """The number of narrow tiles that are copied at a time, which share the rows of the other factor: a divisor of the
     number of all tiles, if possible. loads: the indices of the loads of vectors."""
     strides, cpu = nest.strides, nest.cpu
-    if tile.panel is None or tile.panel.source is None or not _is_narrow(nest, tile):
+    if tile.panel is None or tile.panel.source is None or tile.panel.in_place or not _is_narrow(nest, tile):
         return 1
     if UNKNOWN in [strides.extents[n] for n in (*tile.panel.axes, tile.vector)]:
         return 1

@@ -18,10 +18,10 @@ from ..rules.results import decline_unless
 from .contraction import transpose_factor
 from .nest import Nest
 from .rows import leading_axes, row_limit
-from .tiles import HIGHEST, parts
+from .tiles import greatest_height, greatest_width, parts
 
-MOST_ROWS = 64
-"""The greatest number of rows of a tile."""
+LEAST_ROWS, MOST_ROWS = 16, 64
+"""The least and the greatest number of rows of a tile."""
 SHARE = 4
 """The L2 cache holds this number of times the intermediate results of a tile, which it holds beside the factors."""
 
@@ -89,7 +89,8 @@ def _is_copy(block: BlockOp) -> bool:
 
 
 def _height(cpu: CpuModel, intermediate: Sequence[SSAValue], axis: int) -> int:
-    """The number of rows of a tile. axis: the axis of the rows.  Raises DeclineError as `row_tiles`."""
+    """The number of rows of a tile, a multiple of the rows of a tile of sums in registers. axis: the axis of the rows.
+    Raises DeclineError as `row_tiles`."""
     decline_unless(all(isinstance(buffer.owner, AllocBufferOp) for buffer in intermediate), "it has several results")
     shapes = [memref_type(buffer).get_shape() for buffer in intermediate]
     decline_unless(all(size > 0 for shape in shapes for size in shape[axis:]), "a size of its rows is dynamic")
@@ -97,4 +98,6 @@ def _height(cpu: CpuModel, intermediate: Sequence[SSAValue], axis: int) -> int:
     rows = shapes[0][axis]
     total = row * rows * prod(size for size in shapes[0][:axis] if size > 0)
     decline_unless(total > cpu.l2_bytes, "the L2 cache holds its intermediate results")
-    return HIGHEST * -(-parts(rows, min(max(cpu.l2_bytes // SHARE // (2 * row), HIGHEST), MOST_ROWS)) // HIGHEST)
+    high = greatest_height(cpu, greatest_width(cpu))
+    most = min(max(cpu.l2_bytes // SHARE // (2 * row), LEAST_ROWS), MOST_ROWS)
+    return high * -(-parts(rows, most) // high)

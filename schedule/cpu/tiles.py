@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
 
 from ...core.cpu import CpuModel
 from .. import Schedule
@@ -28,15 +29,17 @@ MOST_OF_WINDOWS = 16
 class Panel:
     """A factor of a product, and the order of the loops over its columns.
 
-    source: the index of the factor among the buffers that the block reads; None if its columns are not copied.  axes:
+    source: the index of the factor among the buffers that the block reads; None if its columns are not moved.  axes:
     the spatial axes that determine its elements besides the vectorized axis; their loops and the loop over tiles of
     columns are around all other loops.  writer: the block that computes the columns of a tile where a copy would be,
-    as it computes elements of the factor for this product alone; None for none.
+    as it computes elements of the factor for this product alone; None for none.  in_place: whether the layout of the
+    factor changes, instead of a copy.
     """
 
     source: int | None
     axes: Sequence[int]
     writer: BlockRV | None = None
+    in_place: bool = False
 
     @property
     def has_columns(self) -> bool:
@@ -68,12 +71,18 @@ class Tile:
     columns: int | None = None
     width: int = 1
 
+    def blocked(self, *indices: Any) -> tuple[Any, ...]:
+        """The indices of an element of a factor in which the columns of a tile are contiguous."""
+        size = self.lanes * self.vectors
+        return *indices[:-2], indices[-1] // size, indices[-2], indices[-1] % size
+
     def text(self, names: Sequence[str], sums: str = "sums") -> str:
         """The tile in words. names: of the axes.  sums: the name of its elements."""
         times = "" if self.vectors == 1 else f", {self.vectors} at a time"
         rows = "" if self.rows is None else f", {self.height} rows along {names[self.rows]}"
         columns = "" if self.columns is None else f", {self.width} columns along {names[self.columns]}"
         copy = ", copies of columns" if self.panel is not None and self.panel.has_columns else ""
+        copy = ", columns of a tile contiguous" if self.panel is not None and self.panel.in_place else copy
         copy += f" for {self.group} tiles" if self.group > 1 else ""
         vectors = f"vectors of {self.lanes} lanes along {names[self.vector]}{times}"
         return f"{sums} in registers, {vectors}{rows}{columns}{copy}"
@@ -181,15 +190,16 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
 
 
 def _copy_panel(nest: Nest, tile: Tile, panel: Panel, columns: LoopRV) -> None:
-    """Copies or computes the columns of a factor for a tile, or for each tile of a group, one after the other. columns:
-    the loop over tiles or groups."""
+    """Copies or computes the columns of a factor for a tile, or for each tile of a group, one after the other; or gives
+    the factor this layout. columns: the loop over tiles or groups."""
     sch = nest.sch
     if panel.writer is not None:
         sch.compute_at(panel.writer, columns)
+    elif panel.source is not None and panel.in_place:
+        sch.transform_layout(nest.rv, ("read", panel.source), tile.blocked)
     elif panel.source is not None:
         copy = sch.cache_read(nest.rv, panel.source, "global", [nest.rv])
         sch.compute_at(copy, columns)
         if tile.group > 1:
-            size = tile.lanes * tile.vectors
-            sch.transform_layout(copy, ("write", 0), lambda *dims: (dims[-1] // size, *dims[:-1], dims[-1] % size))
+            sch.transform_layout(copy, ("write", 0), tile.blocked)
         sch.vectorize(sch.split(sch.get_loops(copy)[-1], [None, nest.lanes])[1])

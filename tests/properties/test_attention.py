@@ -97,11 +97,15 @@ attentions = st.builds(
 
 
 @settings(max_examples=max(1, settings().max_examples // 3))
-@given(attentions, st.sampled_from((1, 3)), st.booleans())
-@example(Attention((2, 3), 70, 70, 16, "float32", "scale masks rows"), 3, False)  # tiles of 64 rows and of 6
-@example(Attention((3,), 13, 33, 20, "float64", "turned masks"), 1, True)
-def test_attention_computes_what_its_operators_compute(case: Attention, count: int, is_dynamic: bool) -> None:
-    """is_dynamic: whether the first extent is known at run time."""
+@given(attentions, st.sampled_from((1, 3)), st.booleans(), st.booleans())
+@example(Attention((2, 3), 70, 70, 16, "float32", "scale masks rows"), 3, False, False)  # two tiles of rows
+@example(Attention((2, 3), 70, 64, 16, "float32", "scale masks rows"), 3, False, True)  # keys in tiles of columns
+@example(Attention((3,), 13, 33, 20, "float64", "turned masks"), 1, True, False)
+def test_attention_computes_what_its_operators_compute(
+    case: Attention, count: int, is_dynamic: bool, is_narrow: bool
+) -> None:
+    """is_dynamic: whether the first extent is known at run time.  is_narrow: whether a tile in registers has columns
+    of one cache line."""
     module, arrays = case.module(is_dynamic), case.arrays()
     expected = interpret(module, "main", list(arrays.values()))
     fused = apply_passes(module, "relay-infer-types,relay-fuse-attention")
@@ -109,7 +113,7 @@ def test_attention_computes_what_its_operators_compute(case: Attention, count: i
     fused.verify()
     with ExitStack() as stack:
         for builder in (graph_build, llvm_build):
-            stack.enter_context(patch.object(builder, "cpu_of", _with_small_cache))
+            stack.enter_context(patch.object(builder, "cpu_of", _narrow if is_narrow else _with_small_cache))
         stack.enter_context(patch.object(sharing, "LEAST_TIME", 0))
         stack.enter_context(threads(count))
         executor = GraphExecutor(build_graph(fused))
@@ -120,3 +124,7 @@ def test_attention_computes_what_its_operators_compute(case: Attention, count: i
 
 def _with_small_cache(target: Target) -> CpuModel:
     return replace(cpu_of(target), l2_bytes=SMALL_CACHE)
+
+
+def _narrow(target: Target) -> CpuModel:
+    return replace(_with_small_cache(target), l1_bytes=64, vector_bytes=16, vector_registers=16)

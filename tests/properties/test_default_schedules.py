@@ -25,18 +25,20 @@ from stepwell.tools.testing.unscheduled_programs import SIZES, unscheduled_progr
 
 @pytest.fixture(autouse=True, scope="module")
 def _no_least_time() -> Iterator[None]:
-    """Schedules and shares loops, however little time they take, and moves the columns of factors of short sums."""
+    """Schedules and shares loops, however little time they take, and moves the columns of factors of short sums, in
+    groups of few tiles."""
     with (
         patch.object(unscheduled, "LEAST_TIME", 0),
         patch.object(threads_rule, "LEAST_TIME", 0),
         patch.object(contraction, "LONG", 2),
+        patch.object(contraction, "PARTS", 1),
     ):
         yield
 
 
 def check(module: Module, data: st.DataObject, size: int | None) -> None:
     cpu, seed = data.draw(st.sampled_from(sorted(CPU_MODELS))), data.draw(st.integers(0, 2**16))
-    cpu += data.draw(st.sampled_from(("", ",l2_bytes=256", ",cores=3")))
+    cpu += data.draw(st.sampled_from(("", ",l2_bytes=256", ",l1_bytes=64", ",l1_bytes=64,l2_bytes=256", ",cores=3")))
     versioned = apply_passes(module, f"tir-version-rows{{least-bytes={data.draw(st.sampled_from((1, 1 << 18)))}}}")
     schedules = schedule_cpu(versioned, cpu)
     check_computes_the_same(module, schedules.mod, seed=seed, size=size)

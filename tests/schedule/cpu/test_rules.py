@@ -164,6 +164,24 @@ def test_columns_are_copied_for_fewer_rows_if_sums_are_fast(updates: int, sizes:
     assert applied.text.endswith("copies of columns") == copied
 
 
+@pytest.mark.parametrize(
+    ("keys", "cpu", "moved"),
+    [
+        (512, "avx2", True),
+        (520, "avx2", False),  # tiles of 16 columns do not divide the rows
+        (512, "avx512", False),  # tiles are not narrow
+        (512, "avx2,l1_bytes=1048576", False),  # a cache holds all keys
+    ],
+)
+def test_keys_of_attention_get_the_layout_of_narrow_tiles(keys: int, cpu: str, moved: bool) -> None:
+    q, k, v = (relay.var(name, shape=(2, rows, 64)) for name, rows in (("q", 512), ("k", keys), ("v", keys)))
+    net = relay.nn.batch_matmul(relay.nn.softmax(relay.nn.batch_matmul(q, k)), v, transpose_b=False)
+    graph = lower_graph(relay.module(relay.Function([q, k, v], net)))
+    kernels = apply_passes(graph, "convert-relay-to-te,convert-te-to-tir,convert-relay-to-tir")
+    texts = [each.text for each in schedule_cpu(kernels, cpu).applied]
+    assert any(text.endswith("columns of a tile contiguous") for text in texts) == moved
+
+
 def test_contiguous_columns_are_not_copied() -> None:
     text = """
     @T.prim_func
@@ -359,10 +377,10 @@ def test_rows_of_two_products_are_computed_in_tiles() -> None:
         return [str(each) for each in schedules.applied if each.rule in ("row tiles", "epilogue")]
 
     assert applied("avx2,l2_bytes=16384") == [
-        "C with S, E, M, P: row tiles, tiles of 8 rows along vi",
+        "C with S, E, M, P: row tiles, tiles of 18 rows along vi",
         "S with E: epilogue, in the loop ax1_0",
     ]
-    assert applied("avx2,l2_bytes=65536,l1_bytes=65536", m=130, n=130)[0].endswith("tiles of 16 rows along vi")
+    assert applied("avx2,l2_bytes=65536,l1_bytes=65536", m=130, n=130)[0].endswith("tiles of 18 rows along vi")
     assert not any("row tiles" in each for each in applied("avx2,l2_bytes=65536"))
 
 
