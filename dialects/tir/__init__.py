@@ -25,6 +25,7 @@ from .buffers import (
     buffer_type,
     element_limit,
     row_major_strides,
+    separators_of,
 )
 from .builder import DIVISIONS, SHIFTS, Operand, TirBuilder, constant_value, fold_integers, is_speculatable
 from .calls import CallExternOp, CallIntrinOp, CallOp, CallPackedOp
@@ -160,6 +161,7 @@ __all__ = [
     "rename_parameters",
     "row_major_strides",
     "scope_of",
+    "separators_of",
 ]
 
 Tir = Dialect(

@@ -216,6 +216,15 @@ def separators_attribute(axis_separators: Sequence[int]) -> DenseArrayBase[Integ
     return DenseArrayBase.from_list(i64, axis_separators) if axis_separators else None
 
 
+def separators_of(buffer: SSAValue) -> tuple[int, ...]:
+    """The axis separators of a buffer, as positions among its own dimensions; empty if all are one group."""
+    op = buffer.owner
+    if not isinstance(op, BufferOp):
+        return ()
+    omitted = op.omitted if isinstance(op, MatchRegionOp) else 0
+    return tuple(max(each - omitted, 0) for each in op.separators)
+
+
 class _ViewOp(BufferOp):
     """Base class of the ops that view the memory of a pointer as a buffer; the pointer is the first operand."""
 
@@ -265,6 +274,14 @@ class MatchBufferOp(_ViewOp):
     source = operand_def(HandleType)
 
     assembly_format = f"$buffer_name $source {_LAYOUT} attr-dict-with-keyword `:` type($source) `->` type($buffer)"
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether the buffer may be the parameter of the function itself: its type describes it fully, and nothing else
+        uses the handle."""
+        known = not (self.dims or self.strides or self.offset)
+        plain = self.alignment is None and self.offset_factor is None and self.axis_separators is None
+        return known and plain and not self.source.has_more_than_one_use()
 
     def copy_with_shape(self, shape: Sequence[Mixed], space: Attribute | None) -> MatchBufferOp:
         """A row-major view of another shape and memory space, with the same name, element type, alignment and multiple
@@ -476,6 +493,11 @@ class MatchRegionOp(BufferOp):
     def region(self) -> list[tuple[Mixed, Mixed]]:
         """The (min, extent) per dimension of the source."""
         return mixed_region(self)
+
+    @property
+    def omitted(self) -> int:
+        """The number of leading dimensions of the source that the view omits."""
+        return memref_type(self.source).get_num_dims() - self.type.get_num_dims()
 
     def verify_(self) -> None:
         self._verify_layout()

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
-from xdsl.dialects.builtin import MemRefType
-from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from ...analysis.names import buffer_name
 from ...core.errors import ScheduleError
 from ...dialects.schedule import SetAxisSeparatorOp
-from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, FuncOp, MatchBufferOp, MatchRegionOp
+from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, FuncOp, MatchBufferOp, MatchRegionOp, separators_of
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.buffers import check_separators, separators_attribute
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import access_at, require_block
 from ..rewriting.nest import function_of
-from ..rewriting.parameters import match_parameter, require_uncalled
+from ..rewriting.parameters import match_parameter, require_uncalled, restore_parameter
 from ..state import State, applies
 from .reindex import SidedBuffer, buffer_side
 
@@ -65,13 +63,15 @@ def set_axis_separator(
             "allocates",
             [block],
         )
-    require_separators(axis_separators, cast("MemRefType[Attribute]", buffer.type).get_num_dims())
+    require_separators(axis_separators, memref_type(buffer).get_num_dims())
     if is_argument and not axis_separators:
         return
-    if is_argument:
+    if is_argument or (isinstance(buffer.owner, MatchBufferOp) and not axis_separators):
         require_uncalled(state, function_of(require_block(block)), buffer)
     with state.changing(check=False):
         _separate(match_parameter(buffer) if isinstance(buffer, BlockArgument) else buffer, axis_separators)
+        if isinstance(match := buffer.owner, MatchBufferOp) and match.is_parameter:
+            restore_parameter(match)
 
 
 def _separate(buffer: SSAValue, axis_separators: Sequence[int]) -> None:
@@ -79,9 +79,6 @@ def _separate(buffer: SSAValue, axis_separators: Sequence[int]) -> None:
     declaration = buffer.owner
     assert isinstance(declaration, BufferOp)
     declaration.axis_separators = separators_attribute(axis_separators)
-    omitted = 0
-    if isinstance(declaration, MatchRegionOp):
-        omitted = memref_type(declaration.source).get_num_dims() - declaration.type.get_num_dims()
     for use in buffer.uses:
         if isinstance(view := use.operation, MatchRegionOp):
-            _separate(view.buffer, [max(each - omitted, 0) for each in axis_separators])
+            _separate(view.buffer, separators_of(buffer))
