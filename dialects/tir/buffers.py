@@ -7,6 +7,7 @@ entries of the memref type (`?` in shape, strides, offset) are operands `dims`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -223,6 +224,11 @@ def separators_of(buffer: SSAValue) -> tuple[int, ...]:
         return ()
     omitted = op.omitted if isinstance(op, MatchRegionOp) else 0
     return tuple(max(each - omitted, 0) for each in op.separators)
+
+
+def dimension_groups(axis_separators: Sequence[int], rank: int) -> list[range]:
+    """The groups into which separators divide the dimensions of a buffer, each as the range of its dimensions."""
+    return [range(start, end) for start, end in pairwise((0, *axis_separators, rank))]
 
 
 class _ViewOp(BufferOp):
