@@ -24,7 +24,8 @@ def match_parameter(parameter: BlockArgument) -> SSAValue:
     strides, offset = _layout_of(type)
     name = next(name for name, value in func.params if value is parameter)
     handle = Rewriter.replace_value_with_new_type(parameter, HandleType())
-    builder = builder_before(next(op for op in func.body.block.ops if not isinstance(op, SymbolOp)))
+    declarations = (SymbolOp, MatchBufferOp)
+    builder = builder_before(next(op for op in func.body.block.ops if not isinstance(op, declarations)))
     match = MatchBufferOp(
         name,
         handle,
