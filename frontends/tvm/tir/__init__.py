@@ -51,7 +51,7 @@ from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....module import Module
 from ....schedule import Schedule as _Schedule
 from ....schedule.handles import RV, BlockLike, BlockRV, ExprRV, LoopRV
-from ....schedule.rewriting.copies import side_accesses
+from ....schedule.rewriting.copies import require_block, side_accesses
 from ...relay.types import Any_ as Any
 from ..absent import report_absent
 from ..driver import build
@@ -178,8 +178,8 @@ class Schedule(_Schedule):
         Variables in the map are sizes of the program."""
         buffer, *rest = _sided_buffer(arguments, options) or [options.pop("buffer", None)]
         index_map = rest.pop(0) if rest else options.pop("index_map")
-        mapping = with_sizes(index_map, self.get_size)
-        super().transform_layout(block, self._side_of(block, buffer), mapping, *rest, **options)
+        handle, mapping = self._block(block), with_sizes(index_map, self.get_size)
+        super().transform_layout(handle, self._side_of(handle, buffer), mapping, *rest, **options)
 
     def set_axis_separator(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, block: BlockLike, *arguments: typing.Any, **options: typing.Any
@@ -187,20 +187,21 @@ class Schedule(_Schedule):
         """Groups the dimensions of a buffer, as `stepwell.Schedule` does. The buffer may be given as for
         `transform_layout`."""
         buffer, *rest = _sided_buffer(arguments, options) or [options.pop("buffer", None)]
-        super().set_axis_separator(block, self._side_of(block, buffer), *rest, **options)
+        handle = self._block(block)
+        super().set_axis_separator(handle, self._side_of(handle, buffer), *rest, **options)
 
-    def _side_of(self, block: BlockLike, buffer: typing.Any) -> typing.Any:
+    def _side_of(self, block: BlockRV, buffer: typing.Any) -> typing.Any:
         """The side and the number of a buffer that is given as a node; another buffer as it is. ScheduleError if the
         block does not access it."""
         if not isinstance(buffer, ProgramBuffer):
             return buffer
-        op = self.op(self.get_block(block) if isinstance(block, str) else block)
+        op = require_block(self.op(block))
         for side in ("read", "write"):
             for n, access in enumerate(side_accesses(op, side)):
                 if access.buffer is buffer.value:
                     return side, n
         raise ScheduleError(
-            f"block {op.block_name.data} accesses no buffer {buffer.name} as it was when it was looked up"
+            f"block {op.block_name.data} does not access this buffer {buffer.name}, expected one of its current buffers"
         )
 
     def transform_block_layout(self, block: BlockLike, index_map: typing.Any) -> None:
@@ -212,8 +213,8 @@ class Schedule(_Schedule):
     ) -> BlockRV:
         """Copies a buffer to the order of the axes of a block, as `stepwell.Schedule` does. The buffer may be given as
         for `transform_layout`."""
-        buffers = _sided_buffer(arguments, options)
-        return super().reindex(block, *(self._side_of(block, each) for each in buffers), **options)
+        handle, buffers = self._block(block), _sided_buffer(arguments, options)
+        return super().reindex(handle, *(self._side_of(handle, each) for each in buffers), **options)
 
 
 def _plain(value: typing.Any) -> typing.Any:
