@@ -35,7 +35,8 @@ class AxisSeparatorPrimitives(Recorder):
         axis_separators: the positions of the dimensions that start a group after the first, from 0 to the number of
         dimensions, in order; equal neighbours leave a group empty. None, or an empty list: one group of all dimensions.
         Views of the buffer by `T.match_buffer` get the separators too. Always legal: the groups have no effect on
-        computed values, nor on memory of one axis. ScheduleError for a view.
+        computed values, nor on memory of one axis. ScheduleError for a view, and for a parameter of a function that
+        another function calls.
         """
         handle = self._block(block)
         side, index = buffer_side(self._block_op(handle), buffer)
