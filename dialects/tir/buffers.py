@@ -151,6 +151,13 @@ class BufferOp(TirOp):
         """The axis separators; empty if all dimensions are one group."""
         return () if self.axis_separators is None else self.axis_separators.get_values()
 
+    @separators.setter
+    def separators(self, positions: Sequence[int]) -> None:
+        if positions:
+            self.properties["axis_separators"] = DenseArrayBase.from_list(i64, positions)
+        else:
+            self.properties.pop("axis_separators", None)
+
     def _verify_separators(self, tag: str, rank: int) -> None:
         if self.axis_separators is None:
             return
@@ -206,15 +213,10 @@ def _numbers(
     alignment: int | None, offset_factor: int | None, axis_separators: Sequence[int]
 ) -> dict[str, Attribute | None]:
     return {
-        "axis_separators": separators_attribute(axis_separators),
+        "axis_separators": DenseArrayBase.from_list(i64, axis_separators) if axis_separators else None,
         "alignment": None if alignment is None else IntegerAttr(alignment, i64),
         "offset_factor": None if offset_factor is None else IntegerAttr(offset_factor, i64),
     }
-
-
-def separators_attribute(axis_separators: Sequence[int]) -> DenseArrayBase[IntegerType] | None:
-    """The property of a buffer for axis separators; None without any."""
-    return DenseArrayBase.from_list(i64, axis_separators) if axis_separators else None
 
 
 def separators_of(buffer: SSAValue) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from ...core.errors import ScheduleError
 from ...dialects.schedule import SetAxisSeparatorOp
 from ...dialects.tir import AllocBufferOp, BlockOp, BufferOp, FuncOp, MatchBufferOp, MatchRegionOp, separators_of
 from ...dialects.tir.base import memref_type
-from ...dialects.tir.buffers import check_separators, separators_attribute
+from ...dialects.tir.buffers import check_separators
 from ..handles import BlockLike
 from ..recorder import Recorder
 from ..rewriting.copies import access_at, require_block
@@ -79,7 +79,7 @@ def _separate(buffer: SSAValue, axis_separators: Sequence[int]) -> None:
     """Set the separators of a buffer and of the views of its regions."""
     declaration = buffer.owner
     assert isinstance(declaration, BufferOp)
-    declaration.axis_separators = separators_attribute(axis_separators)
+    declaration.separators = axis_separators
     for use in buffer.uses:
         if isinstance(view := use.operation, MatchRegionOp):
             _separate(view.buffer, separators_of(buffer))

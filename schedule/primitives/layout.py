@@ -379,7 +379,7 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
     dims, old_dims = [d for d in mixed if isinstance(d, SSAValue)], list(owner.dims)
     set_operands(owner, [*head, dims, owner.strides, owner.offset])
     if len(shape) != old.get_num_dims():
-        owner.axis_separators = None
+        owner.separators = ()
     for value in old_dims:
         erase_if_dead(value)
     return Rewriter.replace_value_with_new_type(

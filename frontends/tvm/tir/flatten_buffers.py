@@ -34,7 +34,7 @@ from ....dialects.tir import (
     separators_of,
 )
 from ....dialects.tir.base import memref_type, split_mixed
-from ....dialects.tir.buffers import row_major_strides, separators_attribute
+from ....dialects.tir.buffers import row_major_strides
 from ....dialects.tir.operands import redirect_access, set_operands
 from ....dialects.tir.tree import erase_if_dead, erase_statement, is_expression_op
 from ....schedule.rewriting.copies import type_of_sums
@@ -130,7 +130,7 @@ def _flat_buffer(func: FuncOp, buffer: SSAValue, shape: Sequence[Mixed], groups:
     match owner:
         case AllocBufferOp():
             new = owner.copy_with_shape(_sizes(builder, shape, groups), type.memory_space)
-            new.axis_separators = separators_attribute(range(1, len(groups)))
+            new.separators = range(1, len(groups))
             return builder.insert(new).buffer
         case DeclBufferOp():
             data = owner.data
