@@ -25,9 +25,9 @@ from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, FuncOp, LoadOp, Ma
 from ...dialects.tir.buffers import buffer_type
 from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, treeify
-from ..handles import BlockLike
+from ..handles import BlockLike, BlockRV
 from ..recorder import Recorder
-from ..rewriting.copies import access_at, require_block, set_indices, sum_type
+from ..rewriting.copies import access_at, require_block, set_indices, side_accesses, sum_type
 from ..rewriting.index_maps import (
     IndexMap,
     PadValue,
@@ -85,7 +85,8 @@ class LayoutPrimitives(Recorder):
         handle = self._block(block)
         target = self._block_op(handle)
         side, index = buffer_side(target, buffer)
-        rank = len(buffer_shape(access_at(target, side, index).buffer))
+        old = access_at(target, side, index).buffer
+        rank = len(buffer_shape(old))
         mapping, separators = separated_index_map(index_map, rank)
         if axis_separators is not None:
             separators = list(axis_separators)
@@ -93,19 +94,40 @@ class LayoutPrimitives(Recorder):
         padding = padding_value(pad_value, len(mapping.map.results))
         if isinstance(padding, BoundMap):
             mapping, padding = share_parameters(mapping, padding)
-        self.record(
-            TransformLayoutOp,
-            block=handle,
-            buffer_side=side,
-            buffer_index=index,
-            index_map=mapping,
-            pad_value=padding,
-            assume_injective_transform=assume_injective_transform,
-        )
-        if separators or axis_separators is not None:
+        declaration = _declaration(old)
+        with self.attempt():
             self.record(
-                SetAxisSeparatorOp, block=handle, buffer_side=side, buffer_index=index, axis_separators=separators
+                TransformLayoutOp,
+                block=handle,
+                buffer_side=side,
+                buffer_index=index,
+                index_map=mapping,
+                pad_value=padding,
+                assume_injective_transform=assume_injective_transform,
             )
+            if separators or axis_separators is not None:
+                self._separate(handle, side, declaration, separators)
+
+    def _separate(
+        self, block: BlockRV, side: str, declaration: Operation | int | None, axis_separators: list[int]
+    ) -> None:
+        """Set the axis separators of a buffer, whose index in the block may differ in the new layout."""
+        accesses = side_accesses(require_block(self._block_op(block)), side)
+        index = next((n for n, access in enumerate(accesses) if _declaration(access.buffer) == declaration), None)
+        if index is None:
+            raise ScheduleError(f"block {block.name} does not access the buffer in its new layout")
+        self.record(
+            SetAxisSeparatorOp, block=block, buffer_side=side, buffer_index=index, axis_separators=axis_separators
+        )
+
+
+def _declaration(buffer: SSAValue) -> Operation | int | None:
+    """The declaration of a buffer, which a change of its layout keeps: an operation, or the number of a parameter."""
+    if isinstance(buffer, BlockArgument):
+        return buffer.index
+    if isinstance(match := buffer.owner, MatchBufferOp) and isinstance(match.source, BlockArgument):
+        return match.source.index
+    return match if isinstance(match, Operation) else None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import pytest
 
 import stepwell
+from stepwell.core.errors import ScheduleError
 from stepwell.frontends.mlir import parse_mlir
 from stepwell.schedule import Schedule
 from stepwell.tools.testing.scheduling import apply_steps, refusal_of
@@ -19,6 +20,24 @@ def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = B[vi, vj] * T.float32(2)
+"""
+VIEWED = """
+@T.prim_func
+def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
+    B = T.alloc_buffer((6, 4), "float32")
+    for i in range(6):
+        with T.block("B"):
+            vi = T.axis.spatial(6, i)
+            row = T.match_buffer(B[vi, 0:4], (4,), "float32")
+            for j in range(4):
+                with T.block("element"):
+                    vj = T.axis.spatial(4, j)
+                    cell = T.match_buffer(row[vj], (), "float32")
+                    cell[()] = A[vi, vj]
+    for i, j in T.grid(6, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj]
 """
 MARK = " attributes {stepwell.scheduled}"
 """The mark of a function that a schedule has changed, in MLIR text; TVMScript does not state it."""
@@ -58,33 +77,15 @@ def test_other_separators_replace_them() -> None:
 
 
 def test_views_of_regions_get_the_separators() -> None:
-    text = """
-@T.prim_func
-def main(A: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
-    B = T.alloc_buffer((6, 4), "float32")
-    for i in range(6):
-        with T.block("B"):
-            vi = T.axis.spatial(6, i)
-            row = T.match_buffer(B[vi, 0:4], (4,), "float32")
-            for j in range(4):
-                with T.block("element"):
-                    vj = T.axis.spatial(4, j)
-                    cell = T.match_buffer(row[vj], (), "float32")
-                    cell[()] = A[vi, vj]
-    for i, j in T.grid(6, 4):
-        with T.block("C"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = B[vi, vj]
-"""
     step = "sch.set_axis_separator('B', 'B', [0, 1, 2])"
-    assert declarations(apply_steps(text, step)) == [
+    assert declarations(apply_steps(VIEWED, step)) == [
         "B = T.alloc_buffer((6, 4), axis_separators=[0, 1, 2])",
         "row = T.match_buffer(B[vi, 0:4], (4,), axis_separators=[0, 1, 2])",
         "cell = T.match_buffer(row[vj], (), axis_separators=[0, 0, 1])",
     ]
-    assert len(declarations(apply_steps(text, f"{step}\nsch.set_axis_separator('B', 'B', [])"))) == 0
+    assert len(declarations(apply_steps(VIEWED, f"{step}\nsch.set_axis_separator('B', 'B', [])"))) == 0
     message = "buffer row is a view of another, expected a parameter or one that the program allocates"
-    assert message in str(refusal_of(text, "", "sch.set_axis_separator('element', 'row', [1])"))
+    assert message in str(refusal_of(VIEWED, "", "sch.set_axis_separator('element', 'row', [1])"))
 
 
 @pytest.mark.parametrize(
@@ -154,6 +155,34 @@ def test_the_identity_states_separators_of_buffers_with_any_use() -> None:
         "B = T.alloc_buffer((6, 4), axis_separators=[1])",
         "V = T.match_buffer(B[vi, vj], (), axis_separators=[1])",
     ]
+
+
+def test_the_buffer_of_a_layout_may_change_its_place_in_the_block() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((6, 4), "float32"), B: T.Buffer((6, 4), "float32"), C: T.Buffer((6, 4), "float32")):
+    for i, j in T.grid(6, 4):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            T.reads({0}[vi, vj], {1}[vi, vj])
+            T.writes(C[vi, vj])
+            C[vi, vj] = A[vi, vj] - B[vi, vj]
+"""
+    step = "sch.transform_layout('C', ('read', {}), lambda i, j: (j, 'axis_separator', i))"
+    for names in ("AB", "BA"):
+        for place, name in enumerate(names):
+            mod = apply_steps(text.format(*names), step.format(place))
+            assert declarations(mod) == [f"{name} = T.match_buffer(var_{name}, (4, 6), axis_separators=[1])"]
+
+
+def test_refused_separators_take_the_layout_back() -> None:
+    sch = Schedule(stepwell.parse_tvmscript(VIEWED))
+    block = sch.get_block("element")
+    with pytest.raises(ScheduleError, match="buffer row is a view of another"):
+        sch.transform_layout(block, "row", lambda i: (i, "axis_separator"))
+    assert [op.name for op in sch.trace.instructions] == ["schedule.get_block"]
+    sch.set_axis_separator(block, "A", [1])
+    assert len(declarations(sch.mod)) == 1
 
 
 def test_a_layout_with_impossible_separators_changes_nothing() -> None:
