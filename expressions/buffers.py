@@ -18,7 +18,8 @@ class Buffer:
     """The memory of a tensor, as `te.extern` and `te.decl_tensor_intrin` pass it to their functions.
 
     strides: in elements; empty for row-major and compact memory.  elem_offset: the position of the first element after
-    `data`, a variable where the memory determines it.  memory: its scope.
+    `data`, a variable where the memory determines it.  memory: its scope.  axis_separators: the positions that divide
+    the dimensions into groups, one for each axis of physical memory.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Buffer:
     strides: tuple[PrimExpr, ...] = ()
     elem_offset: PrimExpr = field(default_factory=lambda: as_expr(0))
     memory: str = "global"
+    axis_separators: tuple[int, ...] = ()
 
     @property
     def dtype(self) -> str:

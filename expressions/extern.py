@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..core.dtypes import DType, parse_dtype
+from ..dialects.tir.buffers import check_separators
 from .buffers import Argument, Buffer, BufferPointer, ExternCall
 from .errors import TeError
 from .expr import PrimExpr, StringImm, Var, as_expr
@@ -109,6 +110,7 @@ def decl_buffer(
     scope: str = "",
     data_alignment: int = -1,
     offset_factor: int = 0,
+    axis_separators: Sequence[int] = (),
 ) -> Buffer:
     """A buffer for `in_buffers` and `out_buffers` of `te.extern`, and for `binds` of `te.decl_tensor_intrin`.
 
@@ -116,7 +118,8 @@ def decl_buffer(
     stand for the strides of the memory; row-major and compact by default.  elem_offset: the position of the first
     element after the address of the memory, 0 by default.  offset_factor: with a positive number the memory determines
     the offset.  scope: of the memory.  data: None.  data_alignment: ignored; the memory of every tensor has a larger
-    alignment. TeError for other values.
+    alignment.  axis_separators: the positions that divide the dimensions into groups, one for each axis of physical
+    memory; not for the buffers of `te.extern`. TeError for other values.
     """
     if data is not None:
         raise TeError(f"decl_buffer {name}: data {data!r}, expected None")
@@ -127,8 +130,13 @@ def decl_buffer(
     start = as_expr(0 if elem_offset is None else elem_offset)
     if elem_offset is None and offset_factor:
         start = Var("elem_offset", "int32")
+    separators = tuple(int(each) for each in axis_separators)
     try:
-        return Buffer(name, extents, parse_dtype(dtype), steps, start, scope or "global")
+        check_separators(separators, len(extents))
+    except ValueError as error:
+        raise TeError(f"decl_buffer {name}: axis_separators {list(separators)}, expected {error}") from None
+    try:
+        return Buffer(name, extents, parse_dtype(dtype), steps, start, scope or "global", separators)
     except ValueError as error:
         raise TeError(f"decl_buffer {name}: {error}") from None
 
@@ -196,6 +204,9 @@ def _choose_buffers(where: str, buffers: list[Buffer], declared: list[Any] | Non
             raise TeError(f"{where}: buffer {buffer.name} is given twice")
         if not buffer.is_compact and not _has_own_offset(buffer):
             raise TeError(f"{where}: buffer {buffer.name}, expected a row-major, compact and global buffer")
+        if buffer.axis_separators:
+            separators = list(buffer.axis_separators)
+            raise TeError(f"{where}: buffer {buffer.name} with axis_separators {separators}, expected none")
         same = len(own.shape) == len(buffer.shape) and all(map(is_same_extent, own.shape, buffer.shape))
         if not same or own.data_type != buffer.data_type:
             expected, got = (f"{list(each.shape)} of {each.dtype}" for each in (own, buffer))

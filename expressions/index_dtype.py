@@ -123,7 +123,9 @@ class _IndexDtypeRewriting(ExpressionRewriter):
         """The new buffer of a buffer."""
         if buffer not in self.buffers:
             shape = tuple(map(self.index, buffer.shape))
-            self.buffers[buffer] = Buffer(buffer.name, shape, buffer.data_type, memory=buffer.memory)
+            self.buffers[buffer] = Buffer(
+                buffer.name, shape, buffer.data_type, memory=buffer.memory, axis_separators=buffer.axis_separators
+            )
         return self.buffers[buffer]
 
     def argument(self, arg: Argument) -> Argument:

@@ -79,7 +79,8 @@ class StatementEmitter:
             case Allocation(buffer):
                 shape = [writer.number(extent) for extent in buffer.shape]
                 space = memory_space(buffer.memory)
-                memory = AllocBufferOp(buffer.name, mlir_type(buffer.data_type), shape, space=space)
+                kind, separators = mlir_type(buffer.data_type), buffer.axis_separators
+                memory = AllocBufferOp(buffer.name, kind, shape, space=space, axis_separators=separators)
                 self.memory[buffer] = self.builder.insert(memory).buffer
 
     def _inside(self, block: Block) -> StatementEmitter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .primitives.annotations import AnnotationPrimitives
 from .primitives.axes import AxisPrimitives
+from .primitives.axis_separators import AxisSeparatorPrimitives
 from .primitives.block_layout import BlockLayoutPrimitives
 from .primitives.blockize import BlockizePrimitives
 from .primitives.cache import CachePrimitives
@@ -44,6 +45,7 @@ class Schedule(
     KindPrimitives,
     AxisPrimitives,
     AnnotationPrimitives,
+    AxisSeparatorPrimitives,
     RegionPrimitives,
     InlinePrimitives,
     ReverseInlinePrimitives,

@@ -21,7 +21,6 @@ from .state import ComputeLocation, State, Target, applies
 from .trace import Trace, replay_script
 
 EXCLUDED_PRIMITIVES = {
-    "set_axis_separator": "the memory of a buffer has one physical axis",
     "unsafe_hide_buffer_access": "the check of dependences needs all accesses",
 }
 """Primitives of TVM that contradict a rule of schedules, with the rule."""

@@ -310,6 +310,28 @@ class SetScopeOp(ScheduleOp):
 
 
 @irdl_op_definition
+class SetAxisSeparatorOp(_BufferOp):
+    """Divide the dimensions of a buffer into groups.
+
+    Constraints
+        (C1) buffer_side is read or write.
+
+    Example
+        schedule.set_axis_separator %B, "write", 0, [1]
+
+    Source: `sch.set_axis_separator(block, buffer, axis_separators)`
+    """
+
+    name = "schedule.set_axis_separator"
+    SYNTAX: ClassVar = ("block", "buffer_side", "buffer_index", "axis_separators")
+
+    block = operand_def(BlockType)
+    buffer_side = prop_def(StringAttr)
+    buffer_index = prop_def(IntegerAttr[IntegerType])
+    axis_separators = prop_def(DenseArrayBase[IntegerType])
+
+
+@irdl_op_definition
 class UnsafeSetDtypeOp(ScheduleOp):
     """Change the data type of a buffer that a block writes.
 

@@ -148,6 +148,8 @@ def _decorator(op: FuncOp, style: Style) -> str:
 
 
 def _param(printer: StatementPrinter, name: str, value: SSAValue) -> str:
+    if any(isinstance(op := use.operation, MatchBufferOp) and op.buffer_name.data == name for use in value.uses):
+        name = f"var_{name}"  # the buffer keeps its name
     name = printer.expressions.define(value, name)
     if not isinstance(value.type, MemRefType):
         return f"{name}: {type_text(value.type, printer.style)}"

@@ -382,6 +382,8 @@ class StatementPrinter:
             arguments.append(f"align={op.alignment.value.data}")
         if op.offset_factor is not None or implied:
             arguments.append(f"offset_factor={1 if op.offset_factor is None else op.offset_factor.value.data}")
+        if op.separators:
+            arguments.append(f"axis_separators={list(op.separators)}")
         return ", ".join(arguments)
 
     def layout_arguments(

@@ -23,8 +23,10 @@ from .buffers import (
     MatchBufferOp,
     MatchRegionOp,
     buffer_type,
+    dimension_groups,
     element_limit,
     row_major_strides,
+    separators_of,
 )
 from .builder import DIVISIONS, SHIFTS, Operand, TirBuilder, constant_value, fold_integers, is_speculatable
 from .calls import CallExternOp, CallIntrinOp, CallOp, CallPackedOp
@@ -153,6 +155,7 @@ __all__ = [
     "comparison",
     "comparison_name",
     "constant_value",
+    "dimension_groups",
     "element_limit",
     "fold_integers",
     "is_speculatable",
@@ -160,6 +163,7 @@ __all__ = [
     "rename_parameters",
     "row_major_strides",
     "scope_of",
+    "separators_of",
 ]
 
 Tir = Dialect(

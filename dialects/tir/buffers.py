@@ -7,9 +7,11 @@ entries of the memref type (`?` in shape, strides, offset) are operands `dims`, 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from xdsl.dialects.builtin import (
+    DenseArrayBase,
     IntegerAttr,
     IntegerType,
     MemRefType,
@@ -91,20 +93,25 @@ def dynamic_operands(values: Sequence[Mixed] | None) -> list[SSAValue]:
 
 _LAYOUT = (
     "(`dims` custom<Indices>($dims, type($dims))^)? (`strides` custom<Indices>($strides, type($strides))^)? "
-    "(`offset` custom<Indices>($offset, type($offset))^)? (`align` $alignment^)? (`offset_factor` $offset_factor^)?"
+    "(`offset` custom<Indices>($offset, type($offset))^)? (`align` $alignment^)? (`offset_factor` $offset_factor^)? "
+    "(`axis_separators` $axis_separators^)?"
 )
 _BOX = "custom<Box>($static_mins, $mins, type($mins), $static_extents, $extents, type($extents))"
 
 
 class BufferOp(TirOp):
-    """Base class of the ops that declare a buffer: name, shape, strides, offset, alignment, and their syntax.
+    """Base class of the ops that declare a buffer: name, shape, strides, offset, alignment, groups of dimensions, and
+    their syntax.
 
+    axis_separators: the positions that divide the dimensions into groups, one for each axis of the physical memory:
+    `[2]` divides four dimensions into the first two and the last two. No effect on the elements of the buffer.
     The operands of this class follow the operands of the derived class.
     """
 
     buffer_name = prop_def(StringAttr)
     alignment = opt_prop_def(IntegerAttr.constr(i64))
     offset_factor = opt_prop_def(IntegerAttr.constr(i64))
+    axis_separators = opt_prop_def(DenseArrayBase.constr(i64))
     dims = var_operand_def(IntegerType)
     strides = var_operand_def(IntegerType)
     offset = var_operand_def(IntegerType)
@@ -139,6 +146,28 @@ class BufferOp(TirOp):
             return 0
         return self.offset[0] if isinstance(layout.offset, NoneAttr) else layout.offset.data
 
+    @property
+    def separators(self) -> tuple[int, ...]:
+        """The axis separators; empty if all dimensions are one group."""
+        return () if self.axis_separators is None else self.axis_separators.get_values()
+
+    @separators.setter
+    def separators(self, positions: Sequence[int]) -> None:
+        if positions:
+            self.properties["axis_separators"] = DenseArrayBase.from_list(i64, positions)
+        else:
+            self.properties.pop("axis_separators", None)
+
+    def _verify_separators(self, tag: str, rank: int) -> None:
+        if self.axis_separators is None:
+            return
+        place = f"{tag} buffer '{self.buffer_name.data}': axis_separators {list(self.separators)}, expected"
+        try:
+            check_separators(self.separators, rank)
+        except ValueError as error:
+            raise VerifyException(f"{place} {error}") from None
+        require(bool(self.separators), lambda: f"{place} at least one position")
+
     def _verify_layout(self) -> None:
         dims = [d for d in self.type.get_shape() if d == DYNAMIC]
         require(len(dims) == len(self.dims), lambda: f"(C1) {len(dims)} dynamic extents, {len(self.dims)} operands")
@@ -169,15 +198,39 @@ class BufferOp(TirOp):
             raise VerifyException(str(error)) from None
 
 
+def check_separators(separators: Sequence[int], rank: int) -> None:
+    """Raises ValueError, with the expected numbers, unless `separators` divide the dimensions of a buffer into
+    groups."""
+    if list(separators) != sorted(separators) or not all(0 <= each <= rank for each in separators):
+        raise ValueError(f"positions from 0 to {rank}, none less than the one before it")
+
+
 def _layout_operands(shape: Sequence[Mixed], strides: Sequence[Mixed] | None, offset: Mixed) -> list[list[SSAValue]]:
     return [dynamic_operands(shape), dynamic_operands(strides), dynamic_operands([offset])]
 
 
-def _numbers(alignment: int | None, offset_factor: int | None) -> dict[str, Attribute | None]:
+def _numbers(
+    alignment: int | None, offset_factor: int | None, axis_separators: Sequence[int]
+) -> dict[str, Attribute | None]:
     return {
+        "axis_separators": DenseArrayBase.from_list(i64, axis_separators) if axis_separators else None,
         "alignment": None if alignment is None else IntegerAttr(alignment, i64),
         "offset_factor": None if offset_factor is None else IntegerAttr(offset_factor, i64),
     }
+
+
+def separators_of(buffer: SSAValue) -> tuple[int, ...]:
+    """The axis separators of a buffer, as positions among its own dimensions; empty if all are one group."""
+    op = buffer.owner
+    if not isinstance(op, BufferOp):
+        return ()
+    omitted = op.omitted if isinstance(op, MatchRegionOp) else 0
+    return tuple(max(each - omitted, 0) for each in op.separators)
+
+
+def dimension_groups(axis_separators: Sequence[int], rank: int) -> list[range]:
+    """The groups into which separators divide the dimensions of a buffer, each as the range of its dimensions."""
+    return [range(start, end) for start, end in pairwise((0, *axis_separators, rank))]
 
 
 class _ViewOp(BufferOp):
@@ -195,10 +248,11 @@ class _ViewOp(BufferOp):
         space: Attribute | None = None,
         alignment: int | None = None,
         offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
     ):
         super().__init__(
             operands=[pointer, *_layout_operands(shape, strides, offset)],
-            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
+            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor, axis_separators)},
             result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
         )
         set_name_hint(self.buffer, name)
@@ -215,6 +269,7 @@ class MatchBufferOp(_ViewOp):
         (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
              2**63 bytes.
         (C2) source is a parameter of the function.
+        (C3) axis_separators are positions from 0 to the rank in order, if any.
 
     Example
         %A = tir.match_buffer "A" %a dims [%n] : !tir.handle -> memref<?x128xf32>
@@ -228,9 +283,17 @@ class MatchBufferOp(_ViewOp):
 
     assembly_format = f"$buffer_name $source {_LAYOUT} attr-dict-with-keyword `:` type($source) `->` type($buffer)"
 
+    @property
+    def is_parameter(self) -> bool:
+        """Whether the buffer may be the parameter of the function itself: its type describes it fully, and nothing else
+        uses the handle."""
+        known = not (self.dims or self.strides or self.offset)
+        plain = self.alignment is None and self.offset_factor is None and self.axis_separators is None
+        return known and plain and not self.source.has_more_than_one_use()
+
     def copy_with_shape(self, shape: Sequence[Mixed], space: Attribute | None) -> MatchBufferOp:
         """A row-major view of another shape and memory space, with the same name, element type, alignment and multiple
-        of its offset, without discardable attributes."""
+        of its offset, for a shape of the same rank the same axis separators, without discardable attributes."""
         alignment, factor = (
             None if number is None else number.value.data for number in (self.alignment, self.offset_factor)
         )
@@ -242,6 +305,7 @@ class MatchBufferOp(_ViewOp):
             space=space,
             alignment=alignment,
             offset_factor=factor,
+            axis_separators=self.separators if len(shape) == self.type.get_num_dims() else (),
         )
 
     def verify_(self) -> None:
@@ -254,6 +318,7 @@ class MatchBufferOp(_ViewOp):
             not isinstance(owner, TirOp) and isinstance(owner.parent_op(), FuncOp),
             "(C2) source must be a parameter of the function",
         )
+        self._verify_separators("(C3)", self.type.get_num_dims())
 
 
 _LIMITS = {32: 2**30, 64: 2**62}
@@ -284,9 +349,11 @@ class AllocBufferOp(BufferOp):
         (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
              2**63 bytes.
         (C2) memory is stack or heap.
+        (C3) axis_separators are positions from 0 to the rank in order, if any.
 
     Example
         %s = tir.alloc_buffer "A_shared" dims [%n] : memref<?x128xf32, "shared">
+        %P = tir.alloc_buffer "P" axis_separators [1] : memref<8x128xf32>
         %t = tir.alloc_buffer "T" on stack : memref<8xf32>
 
     Source: `T.alloc_buffer`, `T.sblock_alloc_buffer` (Block.alloc_buffers)
@@ -311,23 +378,31 @@ class AllocBufferOp(BufferOp):
         space: Attribute | None = None,
         alignment: int | None = None,
         offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
     ):
         super().__init__(
             operands=_layout_operands(shape, strides, offset),
-            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor)},
+            properties={"buffer_name": StringAttr(name), **_numbers(alignment, offset_factor, axis_separators)},
             result_types=[buffer_type(element, shape, strides=strides, offset=offset, space=space)],
         )
         set_name_hint(self.buffer, name)
 
     def copy_with_shape(self, shape: Sequence[Mixed], space: Attribute | None) -> AllocBufferOp:
-        """A row-major allocation of another shape and memory space, with the same name, element type and alignment,
-        without discardable attributes."""
-        number = None if self.alignment is None else self.alignment.value.data
-        return AllocBufferOp(self.buffer_name.data, self.type.element_type, shape, space=space, alignment=number)
+        """A row-major allocation of another shape and memory space, with the same name, element type and alignment, for
+        a shape of the same rank the same axis separators, without discardable attributes."""
+        return AllocBufferOp(
+            self.buffer_name.data,
+            self.type.element_type,
+            shape,
+            space=space,
+            alignment=None if self.alignment is None else self.alignment.value.data,
+            axis_separators=self.separators if len(shape) == self.type.get_num_dims() else (),
+        )
 
     def verify_(self) -> None:
         self._verify_layout()
         verify_memory(self.memory, "(C2)")
+        self._verify_separators("(C3)", self.type.get_num_dims())
 
 
 @irdl_op_definition
@@ -339,6 +414,7 @@ class DeclBufferOp(_ViewOp):
     Constraints
         (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
              2**63 bytes.
+        (C2) axis_separators are positions from 0 to the rank in order, if any.
 
     Example
         %p = tir.allocate "p" [64] : !tir.handle<f32>
@@ -355,6 +431,7 @@ class DeclBufferOp(_ViewOp):
 
     def verify_(self) -> None:
         self._verify_layout()
+        self._verify_separators("(C2)", self.type.get_num_dims())
 
 
 @irdl_op_definition
@@ -362,13 +439,14 @@ class MatchRegionOp(BufferOp):
     """View a region (box) of a buffer as a buffer: element `[i, j]` of the view is `source[min0 + i, min1 + j]`.
 
     source: the viewed buffer.  mins, static_extents: the minimum and the extent of the region per dimension of source;
-    the shape of the view may omit leading dimensions of extent 1.
+    the shape of the view may omit leading dimensions of extent 1; axis_separators count these too.
 
     Constraints
         (C1) one operand for each `?` of the type, and one stride for each dimension; the known numbers span fewer than
              2**63 bytes.
         (C2) one min and one extent for each dimension of source.
         (C3) source and the view have the same element type.
+        (C4) axis_separators are positions from 0 to the rank of source in order, if any.
 
     Example
         %B = tir.match_region "B" %A[%i +: 4, %j +: 4] : memref<16x16xf32> -> memref<4x4xf32>
@@ -399,6 +477,7 @@ class MatchRegionOp(BufferOp):
         offset: Mixed = 0,
         alignment: int | None = None,
         offset_factor: int | None = None,
+        axis_separators: Sequence[int] = (),
     ):
         assert isinstance(source.type, MemRefType)
         static_mins, mins = split_mixed(m for m, _ in region)
@@ -412,7 +491,7 @@ class MatchRegionOp(BufferOp):
                 "buffer_name": StringAttr(name),
                 "static_mins": static_mins,
                 "static_extents": static_extents,
-                **_numbers(alignment, offset_factor),
+                **_numbers(alignment, offset_factor, axis_separators),
             },
             result_types=[type],
         )
@@ -423,10 +502,16 @@ class MatchRegionOp(BufferOp):
         """The (min, extent) per dimension of the source."""
         return mixed_region(self)
 
+    @property
+    def omitted(self) -> int:
+        """The number of leading dimensions of the source that the view omits."""
+        return memref_type(self.source).get_num_dims() - self.type.get_num_dims()
+
     def verify_(self) -> None:
         self._verify_layout()
         verify_region(self, "(C2)")
         require(memref_type(self.source).element_type == self.type.element_type, "(C3) element types differ")
+        self._verify_separators("(C4)", memref_type(self.source).get_num_dims())
 
 
 # Regions of a buffer: `[%i, %j +: 3]`

@@ -9,10 +9,11 @@ func = te.create_prim_func([A, B, C])
 
 from __future__ import annotations
 
+from ...schedule.rewriting.index_maps import AXIS_SEPARATOR
 from . import names
 from .apply_schedule import apply_schedule
 from .names import *  # noqa: F403
 from .prim_func import create_prim_func, create_te_func
 
-__all__ = ["apply_schedule", "create_prim_func", "create_te_func"]
+__all__ = ["AXIS_SEPARATOR", "apply_schedule", "create_prim_func", "create_te_func"]
 __all__ += names.__all__

@@ -210,15 +210,19 @@ class _Application:
             parameter = None if position is None else _function_of(op).body.block.args[position]
             if parameter is not None and parameter in read:
                 with _stage_in_errors(stage, change.where):
-                    return self.sch.transform_layout(block, ("read", read.index(parameter)), change.index_map)
+                    self._set_layout(block, ("read", read.index(parameter)), change)
+                    return
         raise TeError(f"transform_layout: no te.compute of the schedule reads {stage.name} ({change.where})")
+
+    def _set_layout(self, block: BlockRV, buffer: tuple[str, int], change: Relayout) -> None:
+        self.sch.transform_layout(block, buffer, change.index_map, axis_separators=change.axis_separators)
 
     def _relayout(self, stage: Stage, change: Relayout) -> None:
         """Changes the layout of the tensors of a stage, and its loops to the loops over them."""
         blocks = self.blocks[stage]
         for n in range(stage.op.num_outputs):
             block, index = (blocks[n], 0) if len(blocks) > 1 else (blocks[0], n)
-            self.sch.transform_layout(block, ("write", index), change.index_map)
+            self._set_layout(block, ("write", index), change)
         for block in blocks:
             self.sch.transform_block_layout(block, change.of_block(len(self._block(block).axes)))
 

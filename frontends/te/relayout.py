@@ -16,16 +16,18 @@ from ...expressions.axes import IterVar, Range
 from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var
 from ...schedule.primitives.layout import new_layout
-from ...schedule.rewriting.index_maps import AXIS_SEPARATOR, bound_index_map
+from ...schedule.rewriting.index_maps import separated_index_map
 
 
 @dataclass(frozen=True)
 class Relayout:
-    """A new layout of the tensors of a stage. index_map: the new indices in terms of the old ones.  axes: the loops
-    over the elements in the new layout.
+    """A new layout of the tensors of a stage. index_map: the new indices in terms of the old ones.  axis_separators:
+    the positions that divide the new dimensions into groups, None without any.  axes: the loops over the elements in
+    the new layout.
     """
 
     index_map: AffineMap
+    axis_separators: list[int] | None
     axes: tuple[IterVar, ...]
     where: str
 
@@ -40,9 +42,9 @@ def relayout_of(
 ) -> Relayout:
     """The layout that a function of indices defines for a shape.
 
-    mapping: returns the new indices; separators of dimensions among them have no effect, as memory has one dimension.
-    dtypes: the types of the indices.  TeError for a symbolic shape, a function that is no index map of this rank or
-    maps two indices to the same one, and a layout with more elements than the shape.
+    mapping: returns the new indices, and `te.AXIS_SEPARATOR` between groups of dimensions.  dtypes: the types of the
+    indices.  TeError for a symbolic shape, a function that is no index map of this rank or maps two indices to the same
+    one, and a layout with more elements than the shape.
     """
     if not all(isinstance(extent, IntImm) for extent in shape):
         raise TeError(f"transform_layout of stage {name}: shape {list(shape)}, expected numbers")
@@ -50,7 +52,7 @@ def relayout_of(
     types = [IntegerType(int(dtype.removeprefix("int"))) for dtype in dtypes]
     analyzer = Analyzer()
     try:
-        bound = bound_index_map(_without_separators(mapping), len(extents))
+        bound, separators = separated_index_map(mapping, len(extents))
         if bound.values:
             raise ScheduleError("index map: it uses numbers of a trace, expected indices alone")
         layout = new_layout(analyzer, BoundMap(bound.map, ()), extents, types)
@@ -66,23 +68,10 @@ def relayout_of(
         )
         for n, extent in enumerate(layout.new)
     ]
-    return Relayout(bound.map, tuple(axes), where)
+    return Relayout(bound.map, separators or None, tuple(axes), where)
 
 
 def _number(analyzer: Analyzer, extent: Lin) -> int:
     value = analyzer.constant(extent)
     assert value is not None  # of a shape of numbers
     return value
-
-
-def _without_separators(mapping: Callable[..., Any]) -> Callable[..., Any]:
-    """A function without the separators among the indices that it returns."""
-
-    def plain(*indices: Any, **named: Any) -> Any:
-        result = mapping(*indices, **named)
-        if not isinstance(result, list | tuple):
-            return result
-        return [each for each in result if not (isinstance(each, str) and each == AXIS_SEPARATOR)]  # pyright: ignore[reportUnknownVariableType]
-
-    plain.__wrapped__ = mapping  # pyright: ignore[reportFunctionMemberAccess]
-    return plain

@@ -441,9 +441,10 @@ class Stage:
         """Stores the elements in another layout, and computes them in its order; returns the loops over the elements.
 
         mapping_function: a function of the indices of an element that returns the new ones, `lambda i, j: [j, i // 4,
-        i % 4]`; `te.AXIS_SEPARATOR` among them has no effect. A parameter of the function, and a result, changes its
-        shape. TeError for a layout with elements of its own, as of a size that 4 does not divide, or a symbolic shape;
-        if loops of the stage have been transformed; and for a part of a scan or a `te.extern`.
+        i % 4]`; `te.AXIS_SEPARATOR` among them divides the dimensions of the buffer into groups, as
+        `Schedule.set_axis_separator` does. A parameter of the function, and a result, changes its shape. TeError for a
+        layout with elements of its own, as of a size that 4 does not divide, or a symbolic shape; if loops of the stage
+        have been transformed; and for a part of a scan or a `te.extern`.
         """
         if not isinstance(self.op, ComputeOp | PlaceholderOp) or self.scan is not None:
             raise TeError(

@@ -259,6 +259,7 @@ def _declare(builder: TirBuilder, emitter: ExpressionEmitter, buffer: Buffer, po
             strides=strides or (_compact(shape) if offset != 0 else None),
             offset=offset,
             space=memory_space(buffer.memory),
+            axis_separators=buffer.axis_separators,
         )
     ).buffer
 

@@ -10,6 +10,7 @@ from typing import Any, cast
 from ...core.diagnostics import Span
 from ...core.dtypes import DType, mlir_type
 from ...dialects.tir import HandleType, Mixed
+from ...dialects.tir.buffers import check_separators
 from . import syntax
 from .context import ElaborationContext
 from .dispatch import evaluate
@@ -70,11 +71,13 @@ def takes(arguments: type[BufferArguments], without: tuple[str, ...] = ()) -> Ca
     return decorate
 
 
-def read_spec(context: ElaborationContext, span: Span, arguments: BufferArguments) -> BufferSpec:
-    """The specification of a buffer from the arguments of its declaration."""
-    is_plain = arguments.buffer_type in ("default", "auto", "") and arguments.layout in (None, "default")
-    if not is_plain or arguments.axis_separators:
-        raise span.error("buffer_type, axis_separators and layout are not supported")
+def read_spec(
+    context: ElaborationContext, span: Span, arguments: BufferArguments, source_rank: int | None = None
+) -> BufferSpec:
+    """The specification of a buffer from the arguments of its declaration. source_rank: for a region, the number of
+    dimensions of its buffer."""
+    if arguments.buffer_type not in ("default", "auto", "") or arguments.layout not in (None, "default"):
+        raise span.error("buffer_type and layout are not supported")
     element = context.type(arguments.dtype, span)
     if isinstance(element, HandleType):
         raise span.error("buffers of handles are not supported")
@@ -85,6 +88,7 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
     if steps is not None and len(steps) != len(extents):
         raise span.error(f"{len(steps)} strides for a shape of {len(extents)} dimensions")
     offset = _offset(context, arguments.elem_offset, factor, span)
+    rank = len(extents) if source_rank is None else source_rank
     return BufferSpec(
         shape=extents,
         element=element,
@@ -94,7 +98,22 @@ def read_spec(context: ElaborationContext, span: Span, arguments: BufferArgument
         scope=context.string(arguments.scope, span, "the scope") or "global",
         alignment=None if alignment in _DEFAULT_ALIGNMENTS else alignment,
         offset_factor=None if factor in (0, 1) else factor,
+        axis_separators=_separators(context, arguments.axis_separators, rank, span),
     )
+
+
+def _separators(context: ElaborationContext, value: Value, rank: int, span: Span) -> tuple[int, ...]:
+    """The positions that divide dimensions into groups."""
+    if value is None:
+        return ()
+    if not isinstance(value, list | tuple):
+        raise span.error(f"expected a list of positions for axis_separators, got {describe_value(value)}")
+    positions = [context.integer(each, span, "an axis separator") for each in cast("list[Value]", value)]
+    try:
+        check_separators(positions, rank)
+    except ValueError as error:
+        raise span.error(f"axis_separators {positions}, expected {error}") from None
+    return tuple(positions)
 
 
 def _implied_strides(

@@ -63,6 +63,7 @@ def layout_of(spec: BufferSpec) -> dict[str, Any]:
         "space": memory_space(spec.scope),
         "alignment": spec.alignment,
         "offset_factor": spec.offset_factor,
+        "axis_separators": spec.axis_separators,
     }
 
 
@@ -131,14 +132,15 @@ def _match_region(
 ) -> BufferValue:
     buffer = source if isinstance(source, BufferValue) else source.buffer
     region = region_of(context, source)
-    spec = read_spec(context, span, _arguments_of_region(context, buffer, region, arguments, span))
+    arguments_of_view = _arguments_of_region(context, buffer, region, arguments, span)
+    spec = read_spec(context, span, arguments_of_view, len(buffer.shape))
     if arguments.dtype is not None and dtype_of(spec.element) != buffer.dtype:
         raise span.error(f"buffer {buffer.name!r} holds {buffer.dtype}, got {dtype_of(spec.element)}")
     _check_region_shape(spec.shape, [extent for _, extent in region], span)
     try:
         op = MatchRegionOp(
             name, buffer.value, region, spec.shape, strides=spec.strides, offset=spec.offset or 0,
-            alignment=spec.alignment, offset_factor=spec.offset_factor,
+            alignment=spec.alignment, offset_factor=spec.offset_factor, axis_separators=spec.axis_separators,
         )  # fmt: skip
     except ValueError as error:
         raise span.error(str(error)) from None
@@ -173,6 +175,7 @@ def _arguments_of_region(
         elem_offset=arguments.elem_offset,
         align=arguments.align,
         offset_factor=arguments.offset_factor,
+        axis_separators=arguments.axis_separators,
     )
 
 
@@ -227,7 +230,9 @@ def _realize(
         builder, element = context.locate(span), mlir_type(buffer.dtype)
         type = HandleType(element, scope)
         pointer = builder.insert(AllocateOp(f"{buffer.name}_data", buffer.shape, type, condition=guard)).pointer
-        new = DeclBufferOp(buffer.name, pointer, element, buffer.shape, space=memory_space(scope))
+        new = DeclBufferOp(
+            buffer.name, pointer, element, buffer.shape, space=memory_space(scope), axis_separators=owner.separators
+        )
         buffer.value = builder.insert(new).buffer
         buffer.scope = scope
         context.buffers[buffer.value] = buffer
@@ -249,7 +254,7 @@ def _preflattened_buffer(
 ) -> Value:
     """v0.9-0.10: declares the argument with this shape; the body accesses it through an earlier flat buffer."""
     flat = context.buffer(postflattened, span)
-    unused = {"data": None, "offset_factor": 0, "buffer_type": "default", "axis_separators": None}
+    unused = {"data": None, "offset_factor": 0, "buffer_type": "default"}
     spec = read_spec(context, span, replace(arguments, **unused))
     if list(spec.shape) == flat.shape and dtype_of(spec.element) == flat.dtype and spec.strides is None:
         return None

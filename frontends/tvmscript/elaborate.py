@@ -495,9 +495,7 @@ class _FunctionReader:
         """
         context = self.context
         for op in list(context.block.ops):
-            if not isinstance(op, MatchBufferOp) or op.dims or op.strides or op.offset:
-                continue
-            if op.alignment is not None or op.offset_factor is not None or len(list(op.source.uses)) != 1:
+            if not isinstance(op, MatchBufferOp) or not op.is_parameter:
                 continue
             source = cast(BlockArgument, op.source)
             self._rename_parameter(source.index, op.buffer_name.data)

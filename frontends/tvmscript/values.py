@@ -265,6 +265,7 @@ class BufferSpec:
     scope: str = "global"
     alignment: int | None = None
     offset_factor: int | None = None
+    axis_separators: tuple[int, ...] = ()
 
 
 @dataclass(eq=False, slots=True)

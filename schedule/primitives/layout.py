@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from xdsl.dialects.builtin import MemRefType, NoneAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
 from ...analysis.index import Analyzer, Lin, type_range
@@ -20,29 +20,30 @@ from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.regions.relax import Relaxer
 from ...analysis.scopes import all_blocks
 from ...core.errors import ScheduleError
-from ...dialects.schedule import BoundMap, TransformLayoutOp
-from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, CallOp, FuncOp, LoadOp, MatchBufferOp, StoreOp, SymbolOp
-from ...dialects.tir.base import HandleType
+from ...dialects.schedule import BoundMap, SetAxisSeparatorOp, TransformLayoutOp
+from ...dialects.tir import AccessOp, AllocBufferOp, BlockOp, FuncOp, LoadOp, MatchBufferOp, StoreOp, SymbolOp
 from ...dialects.tir.buffers import buffer_type
 from ...dialects.tir.operands import set_operands
 from ...dialects.tir.tree import erase_if_dead, treeify
-from ..handles import BlockLike
+from ..handles import BlockLike, BlockRV
 from ..recorder import Recorder
-from ..rewriting.copies import access_at, require_block, set_indices, sum_type
+from ..rewriting.copies import access_at, require_block, set_indices, side_accesses, sum_type
 from ..rewriting.index_maps import (
     IndexMap,
     PadValue,
     apply_map,
-    bound_index_map,
     map_bounds,
     padding_value,
     require_divisors,
     require_sizes_of,
+    separated_index_map,
     share_parameters,
 )
 from ..rewriting.layout_padding import add_padding_block, plan_padding, rewrite_writers, wrap_stores
 from ..rewriting.nest import builder_before, export_mixed, function_of, make_loop, renew_accesses
+from ..rewriting.parameters import match_parameter, require_uncalled
 from ..state import State, applies
+from .axis_separators import require_separators
 from .reindex import SidedBuffer, buffer_side
 
 
@@ -72,32 +73,61 @@ class LayoutPrimitives(Recorder):
         number, or a function of the new indices that returns a number or such an index; None: unspecified, and no block
         reads them. If the only block that writes the buffer writes its elements in order, it writes the padding too;
         otherwise a separate block does. The padding of a parameter that is only read is assumed to hold the value.
-        axis_separators: not supported yet.  assume_injective_transform: accepted as in TVM, without effect: injectivity
-        is always checked.
+        axis_separators: those of the new layout, as of `set_axis_separator`; None: the positions of
+        `IndexMap.AXIS_SEPARATOR` ("axis_separator") among the results of the map; without any, the buffer keeps its
+        separators if it keeps its number of dimensions.  assume_injective_transform: accepted as in TVM, without
+        effect: injectivity is always checked.
 
         A parameter changes its shape: callers of the function must pass it in the new layout. Legal if different
         elements remain different. ScheduleError with two that would not, or if the buffer has a use other than loads
         and stores of single elements.
         """
-        if axis_separators:
-            raise ScheduleError("axis_separators are not supported yet")
         handle = self._block(block)
         target = self._block_op(handle)
         side, index = buffer_side(target, buffer)
-        rank = len(buffer_shape(access_at(target, side, index).buffer))
-        mapping = bound_index_map(index_map, rank)
+        old = access_at(target, side, index).buffer
+        rank = len(buffer_shape(old))
+        mapping, separators = separated_index_map(index_map, rank)
+        if axis_separators is not None:
+            separators = list(axis_separators)
+            require_separators(separators, len(mapping.map.results))
         padding = padding_value(pad_value, len(mapping.map.results))
         if isinstance(padding, BoundMap):
             mapping, padding = share_parameters(mapping, padding)
+        declaration = _declaration(old)
+        with self.attempt():
+            self.record(
+                TransformLayoutOp,
+                block=handle,
+                buffer_side=side,
+                buffer_index=index,
+                index_map=mapping,
+                pad_value=padding,
+                assume_injective_transform=assume_injective_transform,
+            )
+            if separators or axis_separators is not None:
+                self._separate(handle, side, declaration, separators)
+
+    def _separate(
+        self, block: BlockRV, side: str, declaration: Operation | int | None, axis_separators: list[int]
+    ) -> None:
+        """Set the axis separators of a buffer, whose index in the block may differ in the new layout."""
+        accesses = side_accesses(require_block(self._block_op(block)), side)
+        index = next((n for n, access in enumerate(accesses) if _declaration(access.buffer) == declaration), None)
+        if index is None:
+            raise ScheduleError(f"block {block.name} does not access the buffer in its new layout")
         self.record(
-            TransformLayoutOp,
-            block=handle,
-            buffer_side=side,
-            buffer_index=index,
-            index_map=mapping,
-            pad_value=padding,
-            assume_injective_transform=assume_injective_transform,
+            SetAxisSeparatorOp, block=block, buffer_side=side, buffer_index=index, axis_separators=axis_separators
         )
+
+
+def _declaration(buffer: SSAValue) -> Operation | int | None:
+    """The declaration of a buffer, which a change of its layout keeps: an operation, or the number of a parameter."""
+    if isinstance(buffer, BlockArgument):
+        return buffer.index
+    if isinstance(match := buffer.owner, MatchBufferOp) and isinstance(match.source, BlockArgument):
+        return match.source.index
+    return match if isinstance(match, Operation) else None
 
 
 @dataclass(frozen=True)
@@ -237,6 +267,8 @@ def transform_layout(
 ) -> None:
     buffer = access_at(block, buffer_side, buffer_index).buffer
     func = function_of(require_block(block))
+    if index_map.map == AffineMap.identity(len(buffer_shape(buffer))):
+        return
     _check_buffer(state, func, buffer)
     analyzer = Analyzer(through_lets=False)
     shape = [analyzer.exact(extent) for extent in buffer_shape(buffer)]
@@ -305,12 +337,7 @@ def _check_buffer(state: State, func: FuncOp, buffer: SSAValue) -> None:
                 f"buffer {name} is accessed by vectors of elements; transform its layout before", [_statement(op)]
             )
     if is_parameter:
-        for other in state.module.walk():
-            if isinstance(other, CallOp) and other.callee.root_reference == func.sym_name:
-                raise ScheduleError(
-                    f"buffer {name} is a parameter of function {func.sym_name.data!r}, which another function calls",
-                    [other],
-                )
+        require_uncalled(state, func, buffer)
 
 
 def _is_scalar(index: SSAValue) -> bool:
@@ -366,31 +393,17 @@ def _retype(analyzer: Analyzer, buffer: SSAValue, shape: Sequence[Lin]) -> SSAVa
             return Rewriter.replace_value_with_new_type(
                 buffer, buffer_type(old.element_type, [cast(int, d) for d in dims], space=old.memory_space)
             )
-        return _match_parameter(analyzer, cast(BlockArgument, buffer), shape)
+        return _retype(analyzer, match_parameter(cast(BlockArgument, buffer)), shape)
     assert isinstance(owner, AllocBufferOp | MatchBufferOp)
     builder = builder_before(owner)
     mixed = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in shape]
     head = [[owner.source]] if isinstance(owner, MatchBufferOp) else []
     dims, old_dims = [d for d in mixed if isinstance(d, SSAValue)], list(owner.dims)
     set_operands(owner, [*head, dims, owner.strides, owner.offset])
+    if len(shape) != old.get_num_dims():
+        owner.separators = ()
     for value in old_dims:
         erase_if_dead(value)
     return Rewriter.replace_value_with_new_type(
         owner.buffer, buffer_type(old.element_type, mixed, space=old.memory_space)
     )
-
-
-def _match_parameter(analyzer: Analyzer, parameter: BlockArgument, shape: Sequence[Lin]) -> SSAValue:
-    """Make a parameter a handle, and its buffer a view of the handle with a symbolic shape; returns the new buffer."""
-    func = cast(FuncOp, parameter.owner.parent_op())
-    old = cast("MemRefType[Attribute]", parameter.type)
-    name = next(name for name, value in func.params if value is parameter)
-    handle = Rewriter.replace_value_with_new_type(parameter, HandleType())
-    first = next(op for op in func.body.block.ops if not isinstance(op, SymbolOp))
-    builder = builder_before(first)
-    mixed = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in shape]
-    match = MatchBufferOp(name, handle, old.element_type, mixed, space=old.memory_space)
-    handle.replace_all_uses_with(match.buffer)
-    builder.insert(match)
-    match.operands[0] = handle
-    return match.buffer

@@ -149,6 +149,7 @@ def _view(buffer: SSAValue, access: AccessOp, values: dict[SSAValue, SSAValue]) 
         op.mixed_shape,
         strides=strides,
         offset=_value(op.mixed_offset, values),
+        axis_separators=[each + len(access.region) - len(op.mixed_shape) for each in op.separators],
     )
 
 

@@ -29,6 +29,7 @@ from ...dialects.tir import (
     Mixed,
     StoreOp,
     TirBuilder,
+    separators_of,
 )
 from ...dialects.tir.base import split_mixed
 from ...dialects.tir.copying import copy_expression
@@ -115,14 +116,16 @@ class CopyAxis:
 def allocate_copy(
     analyzer: Analyzer, scope: FuncOp | BlockOp, name: str, like: SSAValue, shape: Sequence[Lin], space: Attribute
 ) -> SSAValue:
-    """Declare a new compact buffer with the element type of `like`, after the other declarations of a scope."""
+    """Declare a new compact buffer, after the other declarations of a scope, with the element type of `like`, and with
+    its axis separators if it has as many dimensions."""
     gap = scope_start(scope)
     scratch = Block()
     builder = TirBuilder(scratch, scope.location)
     extents = [_own_sum(analyzer, extent, gap, builder) for extent in shape]
     dims = [export_mixed(analyzer, extent, builder, sum_type(extent)) for extent in extents]
-    element = cast("MemRefType[Attribute]", like.type).element_type
-    op = builder.insert(AllocBufferOp(name, element, dims, space=space))
+    type = cast("MemRefType[Attribute]", like.type)
+    separators = separators_of(like) if len(dims) == type.get_num_dims() else ()
+    op = builder.insert(AllocBufferOp(name, type.element_type, dims, space=space, axis_separators=separators))
     gap.insert_all(scratch)
     return op.buffer
 

@@ -33,7 +33,7 @@ IndexMap: TypeAlias = "Callable[..., Any] | AffineMap | AffineMapAttr"
 """The accepted forms of an index map."""
 
 AXIS_SEPARATOR = "axis_separator"
-"""The marker of TVM at the end of a group of dimensions in an index map."""
+"""The marker of TVM between two groups of dimensions in an index map."""
 
 
 def bound_index_map(index_map: IndexMap, rank: int) -> BoundMap:
@@ -42,21 +42,34 @@ def bound_index_map(index_map: IndexMap, rank: int) -> BoundMap:
     index_map: a function of one index for each dimension (`*indices` matches any number of them) that returns an index
     or a tuple or list of indices, nested ones flattened; or an affine map without symbols.  rank: the number of
     dimensions.
-    ScheduleError for another number of indices, or a function that computes anything but index arithmetic.
+    ScheduleError for another number of indices, axis separators, or a function that computes anything but index
+    arithmetic.
     """
+    bound, separators = separated_index_map(index_map, rank)
+    if separators:
+        raise ScheduleError("index map: an axis separator, expected indices alone")
+    return bound
+
+
+def separated_index_map(index_map: IndexMap, rank: int) -> tuple[BoundMap, list[int]]:
+    """The affine map of an index map, as of `bound_index_map`, and the positions of the axis separators among its
+    results. ScheduleError as of `bound_index_map`, except for axis separators."""
+    separators: list[int] = []
     if isinstance(index_map, AffineMapAttr):
         index_map = index_map.data
     if not isinstance(index_map, AffineMap):
         if not callable(index_map):
             raise ScheduleError(f"index map {index_map!r}, expected a function of indices or an affine map")
-        index_map = AffineMap(rank, 0, tuple(_trace(index_map, rank)))
+        results = _trace(index_map, rank)
+        separators = [n - k for k, n in enumerate(n for n, each in enumerate(results) if each is None)]
+        index_map = AffineMap(rank, 0, tuple(each for each in results if each is not None))
     if index_map.num_symbols:
         raise ScheduleError(f"index map {index_map} has symbols, expected none")
     if index_map.num_dims != rank:
         raise ScheduleError(f"an index map of {_count(index_map.num_dims)}, expected one of {_count(rank)}")
     for result in index_map.results:
         _check_divisors(result)
-    return _bind_parameters(index_map)
+    return _bind_parameters(index_map), separators
 
 
 def _bind_parameters(traced: AffineMap) -> BoundMap:
@@ -93,7 +106,8 @@ def _count(rank: int) -> str:
     return f"{rank} {'index' if rank == 1 else 'indices'}"
 
 
-def _trace(function: Callable[..., Any], rank: int) -> list[AffineExpr]:
+def _trace(function: Callable[..., Any], rank: int) -> list[AffineExpr | None]:
+    """The results of a function of indices; None for an axis separator."""
     function = with_numbers(function)
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -113,13 +127,13 @@ def _trace(function: Callable[..., Any], rank: int) -> list[AffineExpr]:
     return list(_flatten(result))
 
 
-def _flatten(result: Any) -> list[AffineExpr]:
+def _flatten(result: Any) -> list[AffineExpr | None]:
     if isinstance(result, tuple | list):
         return [expr for item in cast("Sequence[Any]", result) for expr in _flatten(item)]
     if isinstance(result, IndexTerm):
         return [result.expr]
     if isinstance(result, str) and result == AXIS_SEPARATOR:
-        raise ScheduleError("index map: axis separators are not supported yet")
+        return [None]
     if isinstance(result, int) and not isinstance(result, bool):
         return [AffineExpr.constant(result)]
     raise ScheduleError(f"index map: it gives {result!r}, expected an index or a tuple of indices")

@@ -48,6 +48,18 @@ def main(A: T.Buffer((16, 8), "float32"), B: T.Buffer((16, 8), "float32")):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj] + 1.0
 """
+TWO_2D = """
+def main(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 16), "float32")):
+    B = T.alloc_buffer((8, 16), "float32")
+    for i, j in T.grid(8, 16):
+        with T.block("B"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            B[vi, vj] = A[vi, vj] + 1.0
+    for i, j in T.grid(8, 16):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = B[vi, vj] * 2.0
+"""
 TWO = """
 def main(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
     B = T.alloc_buffer((16,), "float32")
@@ -337,22 +349,12 @@ LAYOUT = Family(
     [
         Example(
             "transform_layout",
-            """
-def main(A: T.Buffer((8, 16), "float32"), C: T.Buffer((8, 16), "float32")):
-    B = T.alloc_buffer((8, 16), "float32")
-    for i, j in T.grid(8, 16):
-        with T.block("B"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            B[vi, vj] = A[vi, vj] + 1.0
-    for i, j in T.grid(8, 16):
-        with T.block("C"):
-            vi, vj = T.axis.remap("SS", [i, j])
-            C[vi, vj] = B[vi, vj] * 2.0
-""",
+            TWO_2D,
             'sch.transform_layout("B", ("write", 0), lambda i, j: (j // 4, i, j % 4))',
         ),
         Example("transform_block_layout", ADD_2D, 'sch.transform_block_layout("B", lambda i, j: (i // 4, j, i % 4))'),
         Example("reorder_block_iter_var", ADD_2D, 'sch.reorder_block_iter_var("B", [1, 0])'),
+        Example("set_axis_separator", TWO_2D, 'sch.set_axis_separator("B", ("write", 0), [1])'),
         Example("set_scope", TWO, 'sch.set_scope("B", 0, "shared")'),
         Example("unsafe_set_dtype", TWO, 'sch.unsafe_set_dtype("B", 0, "float16")'),
     ],

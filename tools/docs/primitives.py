@@ -196,7 +196,7 @@ def _dialect() -> Iterator[str]:
 
 def _unsupported_primitives() -> Iterator[str]:
     yield "## Not there yet\n"
-    yield "These primitives of TVM raise `UnsupportedError`.\n"
+    yield "Primitives of TVM that raise `UnsupportedError`:\n"
     yield "| primitive | reason |\n|---|---|"
     for name in sorted(UNSUPPORTED_PRIMITIVES):
         yield f"| `{name}` | {EXCLUDED_PRIMITIVES.get(name, 'not yet')} |"

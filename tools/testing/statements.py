@@ -338,6 +338,11 @@ class Statements:
         extents: list[Mixed] = [*_EXTENTS, *symbols]
         return tuple(pick(self.choices, extents) for _ in range(self.choices.integer(1, 2)))
 
+    def _separators(self, rank: int) -> list[int]:
+        """Axis separators for a number of dimensions, usually none."""
+        count = self.choices.integer(1, 2) if flag(self.choices, 6) else 0
+        return sorted(self.choices.integer(0, rank) for _ in range(count))
+
     def _constants(self, env: Environment) -> Environment:
         """A constant array."""
         dtype, count = parse_dtype(pick(self.choices, ("int32", "float32", "int8"))), self.choices.integer(1, 5)
@@ -357,8 +362,8 @@ class Statements:
             shape = (4,)
         name = self.budget.name("T")
         pointer = self.builder.insert(AllocateOp(f"{name}_data", shape, HandleType(mlir_type(dtype)))).pointer
-        buffer = self.builder.insert(DeclBufferOp(name, pointer, mlir_type(dtype), shape)).buffer
-        slot = Slot(buffer, shape, dtype)
+        view = DeclBufferOp(name, pointer, mlir_type(dtype), shape, axis_separators=self._separators(len(shape)))
+        slot = Slot(self.builder.insert(view).buffer, shape, dtype)
         self.fill(env, slot, 1)
         return env.with_slot(slot)
 
@@ -366,7 +371,9 @@ class Statements:
         """Allocates at most one buffer of a function or a block."""
         for _ in range(self.choices.integer(0, 1)):
             dtype, shape = self._dtype(), self._shape(env)
-            op = self.builder.insert(AllocBufferOp(self.budget.name("S"), mlir_type(dtype), shape))
+            separators = self._separators(len(shape))
+            op = AllocBufferOp(self.budget.name("S"), mlir_type(dtype), shape, axis_separators=separators)
+            self.builder.insert(op)
             slot = Slot(op.buffer, shape, dtype)
             self.fill(env, slot, 1)
             env = env.with_slot(slot)
@@ -465,7 +472,10 @@ class Statements:
         strides = _static_strides(slot.buffer) if flag(self.choices) else None
         offset = 0 if strides is None or flag(self.choices) else self._offset_symbol()
         strides = strides and strides[omitted:]
-        op = MatchRegionOp(self.budget.name("M"), slot.buffer, box, shape, strides=strides, offset=offset)
+        separators = self._separators(len(sizes))
+        op = MatchRegionOp(
+            self.budget.name("M"), slot.buffer, box, shape, strides=strides, offset=offset, axis_separators=separators
+        )
         self.builder.insert(op)
         return env.with_slot(Slot(op.buffer, tuple(shape), slot.dtype, slot.writable))
 

@@ -196,7 +196,8 @@ def _transform_layout(p: ProgramPicker) -> None:
     side, index = _some_buffer(p, block)
     rank = p.rank(block, index, write=side == "write")
     pad_value = pick(p.choices, [None, 0, 3])
-    p.schedule.transform_layout(block, (side, index), _index_map(p, block, rank), pad_value)
+    mapping, separators = _index_map(p, block, rank), None if not flag(p.choices, 4) else [1]
+    p.schedule.transform_layout(block, (side, index), mapping, pad_value, axis_separators=separators)
 
 
 def _transform_block_layout(p: ProgramPicker) -> None:
@@ -330,6 +331,14 @@ def _set_scope(p: ProgramPicker) -> None:
     p.schedule.set_scope(*_written_buffer(p), pick(p.choices, SCOPES))
 
 
+def _set_axis_separator(p: ProgramPicker) -> None:
+    block = p.block()
+    side, index = _some_buffer(p, block)
+    rank = p.rank(block, index, write=side == "write")
+    separators = sorted(p.integer(0, rank) for _ in range(p.integer(0, 3)))
+    p.schedule.set_axis_separator(block, (side, index), separators if not flag(p.choices, 8) else separators[::-1])
+
+
 def _annotate(p: ProgramPicker) -> None:
     where = p.block() if p.flag() else p.loop()
     number = p.schedule.sample_categorical([1, 16], [0.5, 0.5])
@@ -370,6 +379,7 @@ STEPS: dict[str, Callable[[ProgramPicker], Any]] = {
     "reorder_block_iter_var": _reorder_axes,
     "storage_align": _storage_align,
     "set_scope": _set_scope,
+    "set_axis_separator": _set_axis_separator,
     "annotate_buffer_access": _annotate_access,
     "annotate": _annotate,
     "transform_layout": _transform_layout,
@@ -473,6 +483,15 @@ GROUPS = {
         "split",
         "fuse",
     ),
-    "rewrites": ("transform_layout", "pad_einsum", "decompose_padding", "blockize", "reindex", "split", "cache_write"),
+    "rewrites": (
+        "transform_layout",
+        "set_axis_separator",
+        "pad_einsum",
+        "decompose_padding",
+        "blockize",
+        "reindex",
+        "split",
+        "cache_write",
+    ),
 }
 """Groups of primitives for common traces."""

@@ -35,6 +35,7 @@ from ...dialects.tir import (
     StoreOp,
     SymbolOp,
     TirBuilder,
+    separators_of,
 )
 from ...dialects.tir.base import memref_type
 from ...dialects.tir.describe import format_index
@@ -254,6 +255,7 @@ class _Lowering:
             strides=strides,
             offset=self.op.mixed_offset,
             space=self.op.type.memory_space,
+            axis_separators=separators_of(self.op.buffer),
         )
         builder.insert(declared)
         user.operands = [declared.buffer if o is self.op.buffer else o for o in user.operands]

@@ -129,8 +129,8 @@ class _Comparison:
         if id(lhs) in self.known:
             return None if self.known[id(lhs)] is rhs else (path, path)
         self.known[id(lhs)] = rhs
-        for name, a, b in (("dtype", lhs.dtype, rhs.dtype), ("shape", lhs.shape, rhs.shape)):
-            found = self.nodes(a, b, path.attr(name))
+        for name in ("dtype", "shape", "axis_separators"):
+            found = self.nodes(getattr(lhs, name), getattr(rhs, name), path.attr(name))
             if found is not None:
                 return found
         return None

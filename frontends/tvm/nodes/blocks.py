@@ -196,7 +196,13 @@ class BlockRealize(OtherStmt):
 def memory_of(buffer: DeclaredBuffer, body: Stmt) -> Allocate:
     """The memory of a declared buffer, visible in `body`."""
     sizes, _ = placeholders(buffer.shape)
-    op = AllocBufferOp(buffer.name, mlir_type(buffer.data_type), sizes, space=memory_space(buffer.memory))
+    op = AllocBufferOp(
+        buffer.name,
+        mlir_type(buffer.data_type),
+        sizes,
+        space=memory_space(buffer.memory),
+        axis_separators=buffer.axis_separators,
+    )
     args = [size for size in buffer.shape if not isinstance(size, IntImm)]
     pointer = PointerVar(buffer.name, buffer.dtype, buffer.memory)
     return Allocate.of_op(op, args, body, buffer, pointer, buffer.dtype, buffer.shape, buffer.memory)
@@ -217,7 +223,15 @@ def _view(match: MatchBufferRegion, body: Stmt) -> Stmt:
     view, source = match.buffer, match.source
     region, parts = _box(source)
     shape, strides, offset, operands = layout_of(view)
-    op = MatchRegionOp(view.name, _value_of(source.buffer), region, shape, strides=strides, offset=offset)
+    op = MatchRegionOp(
+        view.name,
+        _value_of(source.buffer),
+        region,
+        shape,
+        strides=strides,
+        offset=offset,
+        axis_separators=view.axis_separators,
+    )
     return MatchedBuffer(op, [BufferOperand(source.buffer), *parts, *operands], body, view)
 
 

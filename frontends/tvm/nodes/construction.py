@@ -110,7 +110,7 @@ def _type_of(param: Parameter, buffer: DeclaredBuffer | None) -> Attribute:
         return HandleType(None if param.element is None else mlir_type(param.element), param.scope or "global")
     static = [extent.value for extent in buffer.shape if isinstance(extent, IntImm)]
     starts = isinstance(buffer.elem_offset, IntImm) and buffer.elem_offset.value == 0
-    if len(static) == len(buffer.shape) and not buffer.strides and starts:
+    if len(static) == len(buffer.shape) and not buffer.strides and starts and not buffer.axis_separators:
         return buffer_type(mlir_type(buffer.data_type), static, space=memory_space(buffer.memory))
     return HandleType()
 
@@ -131,7 +131,16 @@ def _view(emitter: ExpressionEmitter, buffer: DeclaredBuffer, pointer: SSAValue)
     if offset != 0 and not strides:
         strides = list(row_major_strides(shape))
     space, kind = memory_space(buffer.memory), mlir_type(buffer.data_type)
-    view = MatchBufferOp(buffer.name, pointer, kind, shape, strides=strides or None, offset=offset, space=space)
+    view = MatchBufferOp(
+        buffer.name,
+        pointer,
+        kind,
+        shape,
+        strides=strides or None,
+        offset=offset,
+        space=space,
+        axis_separators=buffer.axis_separators,
+    )
     return emitter.builder.insert(view).buffer
 
 

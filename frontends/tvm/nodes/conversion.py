@@ -55,7 +55,13 @@ class _NodeBuilder:
             return nodes.LetStmt(each.variable, self.loads.expr(each.value), self.sequence(rest))
         declared = each.buffer
         sizes, values = nodes.placeholders(declared.shape)
-        op = AllocBufferOp(declared.name, mlir_type(declared.data_type), sizes, space=memory_space(declared.memory))
+        op = AllocBufferOp(
+            declared.name,
+            mlir_type(declared.data_type),
+            sizes,
+            space=memory_space(declared.memory),
+            axis_separators=declared.axis_separators,
+        )
         buffer = Buffer(op.buffer, declared.name, declared.shape)
         self.memory[declared] = buffer
         pointer = PointerVar(declared.name, declared.dtype, declared.memory)

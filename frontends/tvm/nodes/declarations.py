@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ....expressions import extern
@@ -76,21 +76,18 @@ def decl_buffer(
 ) -> DeclaredBuffer:
     """A buffer, as of `te.decl_buffer`.
 
-    data: a variable for the address of its memory, by default memory of its own.  buffer_type, axis_separators: ignored
-    where they are empty. TeError for other values.
+    data: a variable for the address of its memory, by default memory of its own.  buffer_type: "" or "default".
+    TeError for other values.
     """
-    if axis_separators or buffer_type not in ("", "default"):
-        raise TeError(
-            f"decl_buffer {name}: buffer_type {buffer_type!r}, axis_separators {axis_separators}, expected none"
-        )
+    if buffer_type not in ("", "default"):
+        raise TeError(f"decl_buffer {name}: buffer_type {buffer_type!r}, expected 'default'")
     if isinstance(data, PointerVar) and not scope:
         scope = data.scope
-    buffer = extern.decl_buffer(shape, dtype, name, None, strides, elem_offset, scope, data_alignment, offset_factor)
+    layout = (strides, elem_offset, scope, data_alignment, offset_factor, axis_separators or ())
+    buffer = extern.decl_buffer(shape, dtype, name, None, *layout)
     if isinstance(data, BufferPointer) and data.is_base:
         data = pointer_of(data)
-    buffer = RegionBuffer(
-        buffer.name, buffer.shape, buffer.data_type, buffer.strides, buffer.elem_offset, buffer.memory
-    )
+    buffer = RegionBuffer(**{each.name: getattr(buffer, each.name) for each in fields(buffer)})
     if data is None:
         return buffer
     if not isinstance(data, PointerVar):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from ....core.dtypes import DType, dtype_of, parse_dtype
-from ....dialects.tir import CallIntrinOp, scope_of
+from ....dialects.tir import BufferOp, CallIntrinOp, scope_of
 from ....expressions.axes import Range
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import BufferPointer, ExternCall
@@ -95,15 +95,15 @@ class Buffer(RegionBuffer):
         assert isinstance(type, MemRefType)
         kind = dtype_of(type.element_type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
         start = IntImm("int32", 0) if elem_offset is None else elem_offset
-        super().__init__(name, tuple(shape), kind, tuple(strides), start, scope_of(type))  # pyright: ignore[reportUnknownArgumentType]
+        separators = value.owner.separators if isinstance(value.owner, BufferOp) else ()
+        layout = (tuple(strides), start, scope_of(type), separators)  # pyright: ignore[reportUnknownArgumentType]
+        super().__init__(name, tuple(shape), kind, *layout)
         object.__setattr__(self, "value", value)
 
     data_alignment = 64
     """The alignment of the address in bytes, which allocations have at least."""
     offset_factor = 1
     """The number that divides `elem_offset`."""
-    axis_separators: Sequence[int] = ()
-    """The axes at which the indices are divided for memory of several dimensions: none."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Buffer) and self.value is other.value
@@ -138,7 +138,7 @@ class PointedBuffer(RegionBuffer):
     pointer: PointerVar
 
     def __init__(self, buffer: DeclaredBuffer, pointer: PointerVar):
-        super().__init__(buffer.name, buffer.shape, buffer.data_type, buffer.strides, buffer.elem_offset, buffer.memory)
+        super().__init__(**{each.name: getattr(buffer, each.name) for each in fields(buffer)})
         object.__setattr__(self, "pointer", pointer)
 
     @property

@@ -331,6 +331,7 @@ class DeclBuffer(Declaration):
             strides=strides,
             offset=offset,
             space=memory_space(buffer.memory),
+            axis_separators=buffer.axis_separators,
         )
         super().__init__(op, [pointer, *operands], body)
         self.buffer = buffer

@@ -139,6 +139,7 @@ class _ExpressionWriter(ExpressionEmitter):
             strides=strides or None,
             offset=self.number(buffer.elem_offset),
             space=memory_space(buffer.memory),
+            axis_separators=buffer.axis_separators,
         )
         return self.builder.insert(view).buffer
 

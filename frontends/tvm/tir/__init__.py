@@ -51,6 +51,7 @@ from ....expressions.tensor import CommReducer, ProducerLoad, Reduce
 from ....module import Module
 from ....schedule import Schedule as _Schedule
 from ....schedule.handles import RV, BlockLike, BlockRV, ExprRV, LoopRV
+from ....schedule.rewriting.copies import require_block, side_accesses
 from ...relay.types import Any_ as Any
 from ..absent import report_absent
 from ..driver import build
@@ -60,6 +61,7 @@ from ..ir.range import Range
 from ..nodes.blocks import Block, BlockRealize, MatchBufferRegion
 from ..nodes.declarations import IterVar, Var, decl_buffer, ret
 from ..nodes.expr import Broadcast, BufferLoad, BufferRegion, EqualOp, Let, Load, NotEqualOp, Ramp, Shuffle
+from ..nodes.expr import Buffer as ProgramBuffer
 from ..nodes.stmt import (
     Allocate,
     AllocateConst,
@@ -172,11 +174,35 @@ class Schedule(_Schedule):
         self, block: BlockLike, *arguments: typing.Any, **options: typing.Any
     ) -> None:
         """Changes the layout of a buffer, as `stepwell.Schedule` does. The buffer may be a number followed by `"read"`
-        or `"write"` (`buffer_index`, `buffer_index_type`), as it was until v0.9. Variables in the map are sizes of the
-        program."""
+        or `"write"` (`buffer_index`, `buffer_index_type`), as it was until v0.9, or a node that the block accesses.
+        Variables in the map are sizes of the program."""
         buffer, *rest = _sided_buffer(arguments, options) or [options.pop("buffer", None)]
         index_map = rest.pop(0) if rest else options.pop("index_map")
-        super().transform_layout(block, buffer, with_sizes(index_map, self.get_size), *rest, **options)
+        handle, mapping = self._block(block), with_sizes(index_map, self.get_size)
+        super().transform_layout(handle, self._side_of(handle, buffer), mapping, *rest, **options)
+
+    def set_axis_separator(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, block: BlockLike, *arguments: typing.Any, **options: typing.Any
+    ) -> None:
+        """Groups the dimensions of a buffer, as `stepwell.Schedule` does. The buffer may be given as for
+        `transform_layout`."""
+        buffer, *rest = _sided_buffer(arguments, options) or [options.pop("buffer", None)]
+        handle = self._block(block)
+        super().set_axis_separator(handle, self._side_of(handle, buffer), *rest, **options)
+
+    def _side_of(self, block: BlockRV, buffer: typing.Any) -> typing.Any:
+        """The side and the number of a buffer that is given as a node; another buffer as it is. ScheduleError if the
+        block does not access it."""
+        if not isinstance(buffer, ProgramBuffer):
+            return buffer
+        op = require_block(self.op(block))
+        for side in ("read", "write"):
+            for n, access in enumerate(side_accesses(op, side)):
+                if access.buffer is buffer.value:
+                    return side, n
+        raise ScheduleError(
+            f"block {op.block_name.data} does not access this buffer {buffer.name}, expected one of its current buffers"
+        )
 
     def transform_block_layout(self, block: BlockLike, index_map: typing.Any) -> None:
         """Replaces the axes of a block, as `stepwell.Schedule` does."""
@@ -187,7 +213,8 @@ class Schedule(_Schedule):
     ) -> BlockRV:
         """Copies a buffer to the order of the axes of a block, as `stepwell.Schedule` does. The buffer may be given as
         for `transform_layout`."""
-        return super().reindex(block, *_sided_buffer(arguments, options), **options)
+        handle, buffers = self._block(block), _sided_buffer(arguments, options)
+        return super().reindex(handle, *(self._side_of(handle, each) for each in buffers), **options)
 
 
 def _plain(value: typing.Any) -> typing.Any:

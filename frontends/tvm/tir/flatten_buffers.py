@@ -1,4 +1,4 @@
-"""The pass that views buffers of several dimensions as buffers of one: `tvm.tir.transform.FlattenBuffer`."""
+"""The pass that gives buffers one dimension for each axis of physical memory: `tvm.tir.transform.FlattenBuffer`."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ from ....dialects.tir import (
     StoreOp,
     SymbolOp,
     TirBuilder,
+    dimension_groups,
+    separators_of,
 )
 from ....dialects.tir.base import memref_type, split_mixed
 from ....dialects.tir.buffers import row_major_strides
@@ -42,10 +44,11 @@ _LEADING = (SymbolOp, MatchBufferOp, DeclBufferOp, BufferDataOp)
 
 
 class FlattenBuffersPass(ModulePass):
-    """Replaces compact buffers of other than one dimension by buffers of one.
+    """Replaces compact buffers by buffers of one dimension, or of one for each group of dimensions between axis
+    separators.
 
-    Memory of the function has one dimension; a parameter keeps its shape, and is accessed by a buffer of one dimension
-    on its memory. A buffer with strides, and one that is used otherwise than by accesses and addresses, stays.
+    Memory of the function has these dimensions; a parameter keeps its shape, and is accessed by a buffer of the new
+    shape on its memory. A buffer with strides, and one that is used otherwise than by accesses and addresses, stays.
     """
 
     name = "tvm-flatten-buffer"
@@ -61,22 +64,31 @@ def _flatten(func: FuncOp) -> None:
     for memory in list(find_ops(func, AllocateOp)):
         _flatten_memory(memory)
     for buffer in [each for each in (*parameters, *declared) if _is_flattened(each)]:
-        shape = buffer_shape(buffer)
-        flat = _flat_buffer(func, buffer, shape)
+        shape, groups = buffer_shape(buffer), _groups(buffer)
+        flat = _flat_buffer(func, buffer, shape, groups)
         for op in [use.operation for use in buffer.uses]:
             if isinstance(op, LoadOp | StoreOp | AccessOp) and op.parent is not None:  # else it was an unused index
-                _redirect(op, flat, shape)
+                _redirect(op, flat, shape, groups)
         if isinstance(buffer.owner, AllocBufferOp | DeclBufferOp):
             buffer.replace_all_uses_with(flat)
             erase_statement(buffer.owner)
 
 
+def _groups(buffer: SSAValue) -> list[range]:
+    """The groups of the dimensions of a buffer."""
+    return dimension_groups(separators_of(buffer), memref_type(buffer).get_num_dims())
+
+
 def _flatten_memory(op: AllocateOp) -> None:
-    """Allocates the same number of elements in one dimension."""
-    if len(op.mixed_extents) == 1:
+    """Allocates the same number of elements in one dimension, or in one for each group of the dimensions of a buffer
+    that is all of the memory."""
+    views = [use.operation for use in op.pointer.uses if isinstance(use.operation, DeclBufferOp)]
+    whole = [view.buffer for view in views if view.mixed_shape == op.mixed_extents]
+    groups = _groups(whole[0]) if whole else [range(len(op.mixed_extents))]
+    if all(len(group) == 1 for group in groups):
         return
-    size = _product(TirBuilder(InsertPoint.before(op), op.location), op.mixed_extents)
-    op.static_extents, dynamic = split_mixed([size])
+    sizes = _sizes(TirBuilder(InsertPoint.before(op), op.location), op.mixed_extents, groups)
+    op.static_extents, dynamic = split_mixed(sizes)
     set_operands(op, [dynamic, [] if op.condition is None else [op.condition]])
 
 
@@ -84,7 +96,7 @@ def _is_flattened(buffer: SSAValue) -> bool:
     type = memref_type(buffer)
     accesses = [use.operation for use in buffer.uses if isinstance(use.operation, LoadOp | StoreOp)]
     return (
-        type.get_num_dims() != 1
+        any(len(group) != 1 for group in _groups(buffer))
         and isinstance(type.layout, NoneAttr)
         and bool(accesses)
         and all(isinstance(use.operation, LoadOp | StoreOp | AccessOp | BufferDataOp) for use in buffer.uses)
@@ -109,21 +121,24 @@ def _has_places(op: object, buffer: SSAValue) -> bool:
             return True
 
 
-def _flat_buffer(func: FuncOp, buffer: SSAValue, shape: Sequence[Mixed]) -> SSAValue:
-    """The buffer of one dimension on the memory of a buffer."""
+def _flat_buffer(func: FuncOp, buffer: SSAValue, shape: Sequence[Mixed], groups: Sequence[range]) -> SSAValue:
+    """The buffer of one dimension for each group of dimensions, on the memory of a buffer."""
     owner, type, name = buffer.owner, memref_type(buffer), buffer_name(buffer)
     is_declared = isinstance(owner, AllocBufferOp | DeclBufferOp)
     place = InsertPoint.before(owner) if is_declared else _after_declarations(func)
     builder = TirBuilder(place, (owner if is_declared else func).location)
     match owner:
         case AllocBufferOp():
-            return builder.insert(owner.copy_with_shape([_product(builder, shape)], type.memory_space)).buffer
+            new = owner.copy_with_shape(_sizes(builder, shape, groups), type.memory_space)
+            new.separators = range(1, len(groups))
+            return builder.insert(new).buffer
         case DeclBufferOp():
             data = owner.data
         case _:
             data, name = builder.insert(BufferDataOp(buffer)).pointer, f"{name}_1"
-    size = _product(builder, shape)
-    return builder.insert(DeclBufferOp(name, data, type.element_type, [size], space=type.memory_space)).buffer
+    sizes, separators = _sizes(builder, shape, groups), range(1, len(groups))
+    view = DeclBufferOp(name, data, type.element_type, sizes, space=type.memory_space, axis_separators=separators)
+    return builder.insert(view).buffer
 
 
 def _after_declarations(func: FuncOp) -> InsertPoint:
@@ -137,6 +152,11 @@ def _after_declarations(func: FuncOp) -> InsertPoint:
     return InsertPoint.at_start(func.body.block) if last is None else InsertPoint.after(last)
 
 
+def _sizes(builder: TirBuilder, shape: Sequence[Mixed], groups: Sequence[range]) -> list[Mixed]:
+    """The number of elements of each group of dimensions."""
+    return [_product(builder, [shape[n] for n in group]) for group in groups]
+
+
 def _product(builder: TirBuilder, shape: Sequence[Mixed]) -> Mixed:
     if all(isinstance(extent, int) for extent in shape):
         return prod(extent for extent in shape if isinstance(extent, int))
@@ -146,29 +166,41 @@ def _product(builder: TirBuilder, shape: Sequence[Mixed]) -> Mixed:
     return size
 
 
-def _redirect(op: LoadOp | StoreOp | AccessOp, flat: SSAValue, shape: Sequence[Mixed]) -> None:
+def _redirect(op: LoadOp | StoreOp | AccessOp, flat: SSAValue, shape: Sequence[Mixed], groups: Sequence[range]) -> None:
     builder = TirBuilder(InsertPoint.before(op), op.location)
     if isinstance(op, AccessOp):
-        low = _position(builder, [low for low, _ in op.region], shape)
-        sizes = [size for _, size in op.region if isinstance(size, int)]
-        span = 1
-        if any(size != 1 for size in sizes):  # then all extents are known (`_has_places`)
-            span += sum((size - 1) * stride for size, stride in zip(sizes, row_major_strides(shape), strict=True))
-        builder.insert(AccessOp(op.kind.data, flat, [(low, span)]))
+        box = [_interval(builder, [op.region[n] for n in group], [shape[n] for n in group]) for group in groups]
+        builder.insert(AccessOp(op.kind.data, flat, box))
         erase_statement(op)
         return
     old = list(op.indices)
-    ramp = old[-1].owner if old and isinstance(old[-1].owner, RampOp) and dtype_of(old[-1].type).lanes > 1 else None
-    place = _position(builder, [*old[:-1], ramp.base] if isinstance(ramp, RampOp) else old, shape)
-    if isinstance(ramp, RampOp):
-        place = builder.ramp(place, ramp.stride, dtype_of(old[-1].type).lanes)
-    redirect_access(op, flat, [builder.value(place)])
+    places = [_place(builder, [old[n] for n in group], [shape[n] for n in group]) for group in groups]
+    redirect_access(op, flat, [builder.value(place) for place in places])
     for index in old:
         erase_if_dead(index)
 
 
+def _interval(builder: TirBuilder, region: Sequence[tuple[Mixed, Mixed]], shape: Sequence[Mixed]) -> tuple[Mixed, int]:
+    """The interval of positions that contains a region of a group of dimensions."""
+    sizes = [size for _, size in region if isinstance(size, int)]
+    span = 1
+    if any(size != 1 for size in sizes):  # then all extents are known (`_has_places`)
+        span += sum((size - 1) * stride for size, stride in zip(sizes, row_major_strides(shape), strict=True))
+    return _position(builder, [low for low, _ in region], shape), span
+
+
+def _place(builder: TirBuilder, indices: Sequence[SSAValue], shape: Sequence[Mixed]) -> Mixed:
+    """The position of an element in a group of dimensions, or those of adjacent elements if the last index is a
+    ramp."""
+    last = indices[-1] if indices else None
+    if last is None or not isinstance(last.owner, RampOp) or dtype_of(last.type).lanes == 1:
+        return _position(builder, indices, shape)
+    base = builder.value(_position(builder, [*indices[:-1], last.owner.base], shape))
+    return builder.ramp(base, last.owner.stride, dtype_of(last.type).lanes)
+
+
 def _position(builder: TirBuilder, indices: Sequence[Mixed], shape: Sequence[Mixed]) -> Mixed:
-    """The position of an element in row-major order."""
+    """The position of an element of a group of dimensions in row-major order."""
     if not indices:
         return 0
     analyzer = Analyzer(through_lets=False)

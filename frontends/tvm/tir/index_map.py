@@ -51,6 +51,9 @@ class IndexMap:
     inverse_index_map: the map of the new indices to the old ones, where it was given.
     """
 
+    AXIS_SEPARATOR = AXIS_SEPARATOR
+    """The marker between two groups of dimensions among the new indices that a function returns."""
+
     def __init__(
         self,
         initial_indices: Sequence[Var],

@@ -12,6 +12,7 @@ from ....expressions.axes import IterVar
 from ....expressions.buffers import Buffer
 from ....expressions.errors import TeError
 from ....expressions.expr import FloatImm, IntImm, PrimExpr, Var, as_condition, as_expr, cast, promote_operands
+from ....expressions.extern import decl_buffer
 from ....expressions.functions import floordiv, floormod
 from ....expressions.statements import (
     STATEMENTS,
@@ -191,13 +192,18 @@ class IRBuilder:
     # Memory
 
     def allocate(
-        self, dtype: str, shape: Any, name: str = "buf", axis_separators: None = None, scope: str = ""
+        self,
+        dtype: str,
+        shape: Any,
+        name: str = "buf",
+        axis_separators: Sequence[int] | None = None,
+        scope: str = "",
     ) -> BufferVar:
-        """Memory up to the end of the scope. shape: a number, or a number for each dimension.  scope: of the memory,
-        "global" by default.
+        """Memory up to the end of the scope. shape: a number, or a number for each dimension.  axis_separators, scope:
+        of the memory, as of `te.decl_buffer`. TeError as of that.
         """
-        extents = shape_as_extents(shape if isinstance(shape, list | tuple) else (shape,), name)
-        buffer = Buffer(name, extents, parse_dtype(dtype), memory=scope or "global")
+        extents = shape if isinstance(shape, list | tuple) else (shape,)
+        buffer = decl_buffer(extents, dtype, name, scope=scope, axis_separators=axis_separators or ())
         self.emit(Allocation(buffer))
         return BufferVar(self, buffer)
 

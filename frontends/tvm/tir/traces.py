@@ -73,6 +73,7 @@ _FORMS: Mapping[str, _Form] = {
     "DecomposeReduction": _Form("decompose_reduction", _BOTH),
     "RFactor": _Form("rfactor", _LOOP, ("factor_axis",)),
     "StorageAlign": _Form("storage_align", _BLOCK, ("buffer_index", "axis", "factor", "offset")),
+    "SetAxisSeparator": _Form("set_axis_separator", _BLOCK, ("buffer_index", "buffer_side", "axis_separators")),
     "SetScope": _Form("set_scope", _BLOCK, ("buffer_index", "storage_scope")),
     "UnsafeSetDType": _Form("unsafe_set_dtype", _BLOCK, ("buffer_index", "dtype")),
     "Blockize": _Form("blockize", ("target",), ("preserve_unit_iters",)),

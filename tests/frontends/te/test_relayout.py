@@ -33,6 +33,25 @@ def test_a_parameter_and_a_result_change_their_shapes() -> None:
     np.testing.assert_array_equal(b, 2 * a.transpose(2, 1, 0).reshape(4, 6, 2, 4))
 
 
+def test_separators_divide_the_dimensions_of_parameters_results_and_memory() -> None:
+    A, B = double((4, 6))
+    C = te.compute((4, 6), lambda i, j: A[i, j] + B[i, j], name="C")
+    s = te.create_schedule(C.op)
+    s[A].transform_layout(lambda i, j: [j, te.AXIS_SEPARATOR, i])
+    s[B].transform_layout(lambda i, j: [te.AXIS_SEPARATOR, i, j, te.AXIS_SEPARATOR])
+    s[C].transform_layout(lambda i, j: [i, te.AXIS_SEPARATOR, j // 2, te.AXIS_SEPARATOR, j % 2])
+    mod = apply_schedule(s, [A, C]).mod
+    lines = [line.strip() for line in mod.script().splitlines() if "axis_separators" in line]
+    assert lines == [
+        'A = T.match_buffer(var_A, (6, 4), "int32", axis_separators=[1])',
+        'C = T.match_buffer(var_C, (4, 3, 2), "int32", axis_separators=[1, 2])',
+        'B = T.alloc_buffer((4, 6), "int32", axis_separators=[0, 2])',
+    ]
+    a, c = np.arange(24, dtype="int32").reshape(6, 4), np.zeros((4, 3, 2), "int32")
+    stepwell.build(mod)(a, c)
+    np.testing.assert_array_equal(c, 3 * a.T.reshape(4, 3, 2))
+
+
 def test_memory_of_the_function_has_the_layout_too() -> None:
     A, B = double((4, 6))
     C = te.compute((4, 6), lambda i, j: B[i, j] + B[3 - i, j], name="C")

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from stepwell import Module, build
 from stepwell.core.errors import ParseError
 from stepwell.dialects.tir import LoadOp, StoreOp
+from stepwell.frontends.mlir import parse_mlir
 from stepwell.frontends.tvmscript import parse_tvmscript
 
 PARAMS = (
@@ -630,6 +631,44 @@ def test_a_symbolic_buffer_with_an_offset_of_its_own_is_row_major() -> None:
 def test_a_buffer_of_the_type_auto_is_a_buffer() -> None:
     body = 'k = T.int32()\nB = T.match_buffer(b, (k,), buffer_type="auto")\nB[0] = 1.0'
     assert printed(body, params="b: T.handle")[1] == "B = T.match_buffer(b, (k,))"
+
+
+SEPARATED = """
+@T.prim_func
+def main(A: T.Buffer((4, 8), "float32", axis_separators=(1,)), b: T.handle):
+    B = T.match_buffer(b, (4, 8), axis_separators=[0, 1])
+    C = T.alloc_buffer((4, 8), axis_separators=[T.int32(1)])
+    p = T.allocate([32], "float32")
+    D = T.decl_buffer((4, 8), data=p, axis_separators=[2, 2])
+    E = T.decl_buffer((4, 8), axis_separators=[1])
+    F = T.decl_buffer((4, 8), axis_separators=[])
+    for i in range(4):
+        with T.block("row"):
+            vi = T.axis.spatial(4, i)
+            row = T.match_buffer(C[vi, 0:8], (8,), axis_separators=[1, 2])
+            for j in range(8):
+                row[j] = A[vi, j]
+    for i, j in T.grid(4, 8):
+        D[i, j] = C[i, j]
+        E[i, j] = D[i, j]
+        F[i, j] = E[i, j]
+        B[i, j] = F[i, j] + T.float32(1)
+"""
+
+
+@pytest.mark.parametrize("style", ["classic", "0.27"])
+def test_axis_separators_are_read_and_printed(style: str) -> None:
+    module = parse_tvmscript(SEPARATED)
+    text = module.script(style)
+    groups = [line.split(" = ")[0].strip() + line.partition("axis_separators")[2] for line in text.splitlines()]
+    assert [each for each in groups if "=[" in each] == [
+        "A=[1])", "B=[0, 1])", "C=[1])", "D=[2, 2])", "E_1=[1])", "row=[1, 2])"
+    ]  # fmt: skip
+    assert parse_tvmscript(text).script(style) == text
+    assert str(parse_mlir(str(module))) == str(module)
+    a, b = np.arange(32, dtype="float32").reshape(4, 8), np.zeros((4, 8), "float32")
+    build(module)(a, b)
+    np.testing.assert_array_equal(b, a + 1)
 
 
 def test_an_array_over_all_of_a_buffer_is_the_buffer() -> None:

@@ -196,7 +196,7 @@ def main(a: T.handle, b: T.handle):
             T.where(i == 0)
             B[vj] = A[vi]
 """
-    assert "A_1 = T.match_buffer(A, (n + T.int64(4),))" in result_of(
+    assert "A = T.match_buffer(var_A, (n + T.int64(4),))" in result_of(
         text, SIZE + "sch.transform_layout('B', 'A', lambda i: (i + n,), pad_value=0)"
     )
 

@@ -241,7 +241,10 @@ def test_different_elements_stay_different() -> None:
         (layout("lambda i, j: (i, j - 1)"), "starts at -1, expected indices that are not negative"),
         (layout("lambda i: i"), "an index map of 1 index, expected one of 2 indices"),
         (layout("lambda i, j: (j, i)", buffer="('write', 3)"), "there is no number 3"),
-        (layout("lambda i, j: (j, i)", more=", axis_separators=[1]"), "axis_separators are not supported yet"),
+        (
+            layout("lambda i, j: (j, i // 2, i % 2)", more=", axis_separators=[4]"),
+            "axis_separators [4], expected positions from 0 to 3, none less than the one before it",
+        ),
         (layout("lambda i, j: (j, i)", more=", pad_value=lambda i: i"), "pad_value is a function of 1 index, expected"),
         (layout("lambda i, j: (i + j, j)", more=", pad_value=1"), "the index map cannot be turned around"),
         (layout("lambda i, j: (j, i)", block="root"), "expected a block, got the body of the function"),

@@ -12,7 +12,15 @@ from xdsl.ir.affine import AffineMap
 from stepwell.analysis.index import Analyzer, Lin
 from stepwell.core.errors import ScheduleError
 from stepwell.dialects.schedule import BoundMap
-from stepwell.schedule.rewriting.index_maps import apply_map, bound_index_map, index_map_text, map_bounds, padding_value
+from stepwell.schedule.rewriting.index_maps import (
+    AXIS_SEPARATOR,
+    apply_map,
+    bound_index_map,
+    index_map_text,
+    map_bounds,
+    padding_value,
+    separated_index_map,
+)
 
 MAPS: list[tuple[Callable[..., Any], int, str]] = [
     (lambda i, j: (i, j // 4, j % 4), 2, "lambda i0, i1: (i0, i1 // 4, i1 % 4,)"),
@@ -61,6 +69,12 @@ def flattened(result: Any) -> list[int]:
     return [n for item in result for n in flattened(item)] if isinstance(result, tuple | list) else [result]
 
 
+def test_axis_separators_are_positions_among_the_results() -> None:
+    bound, separators = separated_index_map(lambda i, j: (AXIS_SEPARATOR, i, [j, AXIS_SEPARATOR], 0), 2)
+    assert (len(bound.map.results), separators) == (3, [0, 2])
+    assert separated_index_map(bound.map, 2) == (bound, [])
+
+
 def test_affine_maps_are_taken_as_they_are() -> None:
     bound = BoundMap(AffineMap.identity(2))
     assert bound_index_map(AffineMapAttr(bound.map), 2) == bound
@@ -78,7 +92,7 @@ def test_affine_maps_are_taken_as_they_are() -> None:
         (lambda i: i / 2, "got something else"),
         (lambda i: 0 if i < 3 else i, "got something else"),
         (lambda i: None, "it gives None"),
-        (lambda i: (i, "axis_separator"), "axis separators are not supported yet"),
+        (lambda i: (i, "axis_separator"), "an axis separator, expected indices alone"),
         (lambda **k: 0, "parameters **"),
         (7, "index map 7, expected a function of indices or an affine map"),
         (AffineMap.from_callable(lambda i, s: (i + s,), dim_symbol_split=(1, 1)), "has symbols"),

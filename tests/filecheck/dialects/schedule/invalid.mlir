@@ -58,6 +58,15 @@ schedule.trace {
 
 // -----
 
+// (C1) schedule.set_axis_separator: buffers are read or written.
+schedule.trace {
+  %B = schedule.get_block "B"
+  schedule.set_axis_separator %B, "output", 0, [1]
+}
+// CHECK: (C1) buffer side "output", expected one of read, write
+
+// -----
+
 // (C1) schedule.blockize: one loop, or blocks.
 schedule.trace {
   %B = schedule.get_block "B"

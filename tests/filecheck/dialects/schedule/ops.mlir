@@ -97,6 +97,7 @@ schedule.trace {
   %rf = schedule.rfactor %j, 0
   schedule.storage_align %B, 0, -1, 16, 4
   schedule.annotate_buffer_access %C, 0, "read", affine_map<(d0, d1) -> ((d0 + -1), (d0 + 2), d1, (d1 + 1))>
+  schedule.set_axis_separator %B, "write", 0, [1, 1]
   schedule.set_scope %B, 0, "shared"
   schedule.unsafe_set_dtype %B, 0, "float16"
   %o = schedule.blockize [%j]
@@ -128,6 +129,7 @@ schedule.trace {
 // CHECK-NEXT:    %rf = schedule.rfactor %j, 0
 // CHECK-NEXT:    schedule.storage_align %B, 0, -1, 16, 4
 // CHECK-NEXT:    schedule.annotate_buffer_access %C, 0, "read", affine_map<(d0, d1) -> ((d0 + -1), (d0 + 2), d1, (d1 + 1))>
+// CHECK-NEXT:    schedule.set_axis_separator %B, "write", 0, [1, 1]
 // CHECK-NEXT:    schedule.set_scope %B, 0, "shared"
 // CHECK-NEXT:    schedule.unsafe_set_dtype %B, 0, "float16"
 // CHECK-NEXT:    %o = schedule.blockize [%j]

@@ -53,11 +53,35 @@ tir.func @f("a" %a: memref<4xf32>) {
 
 // -----
 
+// (C3) tir.match_buffer: separators are in order.
+tir.func @f("a" %a: !tir.handle) {
+  %A = tir.match_buffer "A" %a axis_separators [2, 1] : !tir.handle -> memref<4x4xf32>
+}
+// CHECK: (C3) buffer 'A': axis_separators [2, 1], expected positions from 0 to 2, none less than the one before it
+
+// -----
+
 // (C2) tir.alloc_buffer: memory is stack or heap.
 tir.func @f() {
   %A = tir.alloc_buffer "A" on disk : memref<4x4xf32>
 }
 // CHECK: (C2) memory 'disk', expected stack or heap
+
+// -----
+
+// (C3) tir.alloc_buffer: separators are positions among the dimensions.
+tir.func @f() {
+  %A = tir.alloc_buffer "A" axis_separators [3] : memref<4x4xf32>
+}
+// CHECK: (C3) buffer 'A': axis_separators [3], expected positions from 0 to 2, none less than the one before it
+
+// -----
+
+// (C3) tir.alloc_buffer: no separators are a missing property.
+tir.func @f() {
+  %A = tir.alloc_buffer "A" axis_separators [] : memref<4x4xf32>
+}
+// CHECK: (C3) buffer 'A': axis_separators [], expected at least one position
 
 // -----
 
@@ -98,6 +122,14 @@ tir.func @f("p" %p: !tir.handle<f32>) {
   %A = tir.decl_buffer "A" %p : !tir.handle<f32> -> memref<4xf32, strided<[1], offset: ?>>
 }
 // CHECK: (C1) 1 dynamic offsets, 0 operands
+
+// -----
+
+// (C2) tir.decl_buffer: separators are positions among the dimensions.
+tir.func @f("p" %p: !tir.handle<f32>) {
+  %A = tir.decl_buffer "A" %p axis_separators [-1] : !tir.handle<f32> -> memref<4xf32>
+}
+// CHECK: (C2) buffer 'A': axis_separators [-1], expected positions from 0 to 1, none less than the one before it
 
 // -----
 
@@ -156,6 +188,14 @@ tir.func @f("A" %A: memref<8xf32>) {
   %B = tir.match_region "B" %A[0 +: 4] : memref<8xf32> -> memref<4xi32>
 }
 // CHECK: (C3) element types differ
+
+// -----
+
+// (C4) tir.match_region: separators are positions among the dimensions of the source.
+tir.func @f("A" %A: memref<8x8xf32>) {
+  %B = tir.match_region "B" %A[0, 0 +: 4] axis_separators [3] : memref<8x8xf32> -> memref<4xf32>
+}
+// CHECK: (C4) buffer 'B': axis_separators [3], expected positions from 0 to 2, none less than the one before it
 
 // -----
 

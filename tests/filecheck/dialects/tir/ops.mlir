@@ -60,6 +60,21 @@ tir.func @matched("a" %a: !tir.handle, "b" %b: !tir.handle) {
 // CHECK-NEXT:    %B = tir.match_buffer "B" %b dims [%n] strides [%s : i64] offset [%n] : !tir.handle -> memref<?x4xf32, strided<[?, 1], offset: ?>, "shared">
 // CHECK-NEXT:  }
 
+// Axis separators divide the dimensions of a buffer into groups, which may be empty; those of a region count the
+// dimensions that its view omits.
+tir.func @separated("a" %a: !tir.handle, "p" %p: !tir.handle<f32>) {
+  %A = tir.match_buffer "A" %a align 64 axis_separators [1] : !tir.handle -> memref<8x4xf32>
+  %B = tir.alloc_buffer "B" axis_separators [0, 2, 2] on heap : memref<8x4xf32>
+  %D = tir.decl_buffer "D" %p axis_separators [1] : !tir.handle<f32> -> memref<8x4xf32>
+  %R = tir.match_region "R" %B[0, 0 +: 4] axis_separators [2] : memref<8x4xf32> -> memref<4xf32>
+}
+// CHECK-LABEL: tir.func @separated("a" %a: !tir.handle, "p" %p: !tir.handle<f32>) {
+// CHECK-NEXT:    %A = tir.match_buffer "A" %a align 64 axis_separators [1] : !tir.handle -> memref<8x4xf32>
+// CHECK-NEXT:    %B = tir.alloc_buffer "B" axis_separators [0, 2, 2] on heap : memref<8x4xf32>
+// CHECK-NEXT:    %D = tir.decl_buffer "D" %p axis_separators [1] : !tir.handle<f32> -> memref<8x4xf32>
+// CHECK-NEXT:    %R = tir.match_region "R" %B[0, 0 +: 4] axis_separators [2] : memref<8x4xf32> -> memref<4xf32>
+// CHECK-NEXT:  }
+
 // Loops are of five kinds; bounds are numbers or values of the variable's type.
 tir.func @loops("n" %n: i32, "m" %m: i64) {
   tir.for serial "i" %i : i32 in [0 +: 8] {
