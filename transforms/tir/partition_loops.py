@@ -41,12 +41,14 @@ class TirPartitionLoopsPass(ModulePass):
     A comparison that is known in the first or the last iterations of a loop, for all iterations of the loops inside,
     and in at least half of the iterations, divides the loop there. `tir-simplify` then removes the conditions: a tile
     at the edge of a matrix is computed with predicates, all others without; the init of a reduction is no longer
-    tested. Loops are partitioned, the outermost first, unless the operations of the copies would exceed a limit. A loop
-    of symbolic bounds is partitioned where a comparison is linear in its variable, and unknown in at most 64 iterations
-    whatever its extent: `i * 32 + j < n`, with j below 32, is known in the first `n // 32` iterations. It stays whole
-    if j is the variable of a serial loop around other loops, as the comparison takes no time there. A serial loop whose
-    only statement is a branch ends where its comparison with a symbolic bound no longer holds. Allocations move
-    to their uses before (`tir-plan-allocations` states when), so that the ranges have memory of their own.
+    tested. Loops are partitioned, the outermost first, unless the operations of the copies would exceed a limit. The
+    ranges of a parallel loop are the sides of branches in it, so that threads share the iterations of all ranges. A
+    loop of symbolic bounds is partitioned where a comparison is linear in its variable, and unknown in at most 64
+    iterations whatever its extent: `i * 32 + j < n`, with j below 32, is known in the first `n // 32` iterations. It
+    stays whole if j is the variable of a serial loop around other loops, as the comparison takes no time there. A
+    serial loop whose only statement is a branch ends where its comparison with a symbolic bound no longer holds.
+    Allocations move to their uses before (`tir-plan-allocations` states when), so that the ranges have memory of their
+    own.
 
     max-ops: the maximum number of operations of a function after the partition of a loop.
 
@@ -117,6 +119,9 @@ class _Partition(KnownBranches):
 
     def _copy_parts(self, loop: ForOp, parts: Sequence[_Part], place: Place) -> None:
         """Copies the iterations of the parts of a loop to a place, without the branches that are never taken."""
+        if loop.kind.data == "parallel" and len(parts) > 1:
+            self._copy_as_branches(loop, parts, place)
+            return
         builder = TirBuilder(InsertPoint.before(loop), loop.location)
         for part in parts:
             type = loop.variable.type
@@ -128,6 +133,26 @@ class _Partition(KnownBranches):
             copy.body.detach_block(0)
             with self._facts(part.facts(loop)):
                 self.add_copy(loop, copy, place)
+
+    def _copy_as_branches(self, loop: ForOp, parts: Sequence[_Part], place: Place) -> None:
+        """Copies a parallel loop whose parts are the sides of branches, so that threads share the iterations of all
+        parts."""
+        before = TirBuilder(InsertPoint.before(loop), loop.location)
+        low, extent, _ = loop.mixed_bounds
+        copy = loop.without_statements(*(each if isinstance(each, int) else self.value(each) for each in (low, extent)))
+        copy.location = loop.location
+        block = copy.body.block
+        for n, part in enumerate(parts):
+            if n + 1 < len(parts):
+                inside = TirBuilder(InsertPoint.at_end(block), loop.location)
+                end = self._bound(part.high, before, loop.variable.type)
+                branch = inside.insert(IfOp(inside.binary("lt", copy.variable, end)))
+                side, block = branch.then.block, branch.orelse.block
+            else:
+                side = block
+            with self._facts(part.facts(loop)):
+                self.copy_block(loop.body.block, Place(side), [copy.variable])
+        place.insert(copy)
 
     def _bound(self, lin: Lin, builder: TirBuilder, type: Attribute) -> Mixed:
         """A sum as a bound of the copy of a loop. builder: of operations before the original."""

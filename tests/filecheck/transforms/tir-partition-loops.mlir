@@ -241,3 +241,29 @@ tir.func @limit("n" %n: i32, "A" %A: memref<16xf32>, "S" %S: memref<1xf32>) {
 // CHECK-NOT:       tir.if
 // CHECK:         }
 // CHECK-NEXT:  }
+
+// The ranges of a parallel loop are the sides of a branch, and threads share all iterations.
+tir.func @shared("A" %A: memref<10xf32>) {
+  tir.for parallel "i" %i : i32 in [0 +: 3] {
+    tir.for serial "j" %j : i32 in [0 +: 4] {
+      %c4 = arith.constant 4 : i32
+      %0 = arith.muli %i, %c4 : i32
+      %k = arith.addi %0, %j : i32
+      %c10 = arith.constant 10 : i32
+      %1 = arith.cmpi slt, %k, %c10 : i32
+      tir.if %1 {
+        %z = arith.constant 0.0 : f32
+        tir.store %z, %A[%k] : memref<10xf32>
+      }
+    }
+  }
+}
+// CHECK:       tir.func @shared(
+// CHECK:         tir.for parallel "i" %[[i:.+]] : i32 in [0 +: 3] {
+// CHECK:           arith.cmpi slt, %[[i]], %{{.+}} : i32
+// CHECK-NEXT:      tir.if %{{.+}} {
+// CHECK-NEXT:        tir.for serial "j" %{{.+}} : i32 in [0 +: 4] {
+// CHECK-NOT:           tir.if
+// CHECK:           } else {
+// CHECK-NEXT:        tir.for serial "j" %{{.+}} : i32 in [0 +: 2] {
+// CHECK-NOT:           tir.if
