@@ -193,16 +193,20 @@ class BlockRealize(OtherStmt):
         return block
 
 
-def memory_of(buffer: DeclaredBuffer, body: Stmt) -> Allocate:
-    """The memory of a declared buffer, visible in `body`."""
-    sizes, _ = placeholders(buffer.shape)
-    op = AllocBufferOp(
+def allocation_of(buffer: DeclaredBuffer) -> AllocBufferOp:
+    """The allocation of a declared buffer, with placeholders for its variable sizes."""
+    return AllocBufferOp(
         buffer.name,
         mlir_type(buffer.data_type),
-        sizes,
+        placeholders(buffer.shape)[0],
         space=memory_space(buffer.memory),
         axis_separators=buffer.axis_separators,
     )
+
+
+def memory_of(buffer: DeclaredBuffer, body: Stmt) -> Allocate:
+    """The memory of a declared buffer, visible in `body`."""
+    op = allocation_of(buffer)
     args = [size for size in buffer.shape if not isinstance(size, IntImm)]
     pointer = PointerVar(buffer.name, buffer.dtype, buffer.memory)
     return Allocate.of_op(op, args, body, buffer, pointer, buffer.dtype, buffer.shape, buffer.memory)

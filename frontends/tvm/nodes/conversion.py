@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ....core.dtypes import mlir_type
-from ....dialects.tir import AllocateOp, AllocBufferOp, memory_space
+from ....dialects.tir import AllocateOp
 from ....expressions.axes import IterVar
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import BufferPointer, ExternCall
@@ -26,6 +25,7 @@ from ....expressions.statements import (
     While,
 )
 from . import stmt as nodes
+from .blocks import allocation_of
 from .expr import Broadcast, Buffer, BufferLoad, ExternCallExpr, PointerVar, Ramp
 
 _KINDS = {"vectorized": "VECTORIZED", "unrolled": "UNROLLED", "parallel": "PARALLEL", "serial": "SERIAL"}
@@ -54,19 +54,11 @@ class _NodeBuilder:
         if isinstance(each, Let):
             return nodes.LetStmt(each.variable, self.loads.expr(each.value), self.sequence(rest))
         declared = each.buffer
-        sizes, values = nodes.placeholders(declared.shape)
-        op = AllocBufferOp(
-            declared.name,
-            mlir_type(declared.data_type),
-            sizes,
-            space=memory_space(declared.memory),
-            axis_separators=declared.axis_separators,
-        )
+        op = allocation_of(declared)
         buffer = Buffer(op.buffer, declared.name, declared.shape)
         self.memory[declared] = buffer
         pointer = PointerVar(declared.name, declared.dtype, declared.memory)
         dims = [size for size in declared.shape if not isinstance(size, IntImm)]
-        assert len(dims) == len(values)
         return nodes.Allocate.of_op(
             op, dims, self.sequence(rest), buffer, pointer, declared.dtype, declared.shape, declared.memory
         )

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from stepwell import ArgumentError, OptionError, UnsupportedError  # noqa: E402
 from stepwell.frontends import tvm  # noqa: E402
 from stepwell.frontends.tvm import te  # noqa: E402
-from stepwell.frontends.tvm.contrib import dlpack, random  # noqa: E402
+from stepwell.frontends.tvm.contrib import dlpack  # noqa: E402
 from stepwell.frontends.tvm.contrib import torch as contrib  # noqa: E402
 from stepwell.frontends.tvm.script import tir as T  # noqa: E402
 
@@ -111,23 +111,3 @@ def test_functions_of_tensors_by_dlpack() -> None:
 def test_absent_names_say_what_to_use() -> None:
     with pytest.raises(UnsupportedError, match=r"VMModule is absent in Stepwell: tvm\.contrib\.torch\.optimize_torch"):
         contrib.VMModule(1, 1)
-
-
-def test_random_tensors() -> None:
-    draws = (random.randint(3, 9, (50, 20)), random.uniform(-2, 5, (50, 20)), random.normal(4, 2, (50, 20)))
-    for drawn, least, most, mean in zip(draws, (3, -2, -20), (8, 5, 30), (5.5, 1.5, 4), strict=True):
-        out = tvm.nd.array(np.zeros((50, 20), drawn.dtype))
-        main = tvm.build(te.create_schedule(drawn.op), [drawn])
-        tvm.get_global_func("tvm.contrib.random.seed")(7)
-        main(out)
-        values = out.numpy()
-        assert least <= values.min() < values.max() <= most
-        assert abs(values.mean() - mean) < 0.5
-        tvm.get_global_func("tvm.contrib.random.seed")(7)
-        main(out)
-        np.testing.assert_array_equal(out.numpy(), values)
-    filled = tvm.nd.array(np.zeros((4, 4), "int8"))
-    tvm.get_global_func("tvm.contrib.random.random_fill")(filled)
-    assert set(filled.numpy().reshape(-1)) <= set(range(10))
-    with pytest.raises(ArgumentError, match="randint: data type float32, expected integers"):
-        random.randint(0, 2, (3,), "float32")
