@@ -8,12 +8,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ....backends.graph import GraphFunction
+from ....backends.graph import Executable, GraphFunction
 from ....core.errors import ArgumentError, OptionError, UnsupportedError
 from ....module import Module
 from ...torch.library import torch
 from ...torch.tensors import call_with_tensors
 from ..absent import report_absent
+from ..driver.build_module import OperatorModule
 from ..driver.build_module import build as build_functions
 from ..ir.module import IRModule
 from ..meta_schedule.relay_integration import compile_relay, tune_relay
@@ -21,7 +22,6 @@ from ..meta_schedule.tir_integration import compile_tir, tune_tir
 from ..relay import build as build_graph
 from ..relay.building import GraphExecutorFactoryModule
 from ..relay.frontend import from_pytorch
-from ..runtime import load_module
 from ..target.target import TargetLike
 
 __getattr__ = report_absent("tvm.contrib.torch")
@@ -43,7 +43,7 @@ class OperatorModuleWrapper(torch.nn.Module):
         """module: with one function, as of `tvm.build`."""
         super().__init__()
         self.ir_module = module
-        self.rt_module: Any = None
+        self.rt_module: OperatorModule | None = None
 
     def tune(self, target: TargetLike = "cpu", max_trials_global: int = 32, **options: Any) -> None:
         """Gives the function the fastest of the measured schedules, and compiles it. target: "cpu" or one of
@@ -61,19 +61,21 @@ class OperatorModuleWrapper(torch.nn.Module):
         """The function as TVMScript."""
         return self.ir_module.script()
 
-    def build(self, target: TargetLike | None = None) -> None:
+    def build(self, target: TargetLike | None = None) -> OperatorModule:
         """Compiles the function. Errors as of `tvm.build`."""
-        self.rt_module = build_functions(self.ir_module, target=target)
+        self.rt_module = built = build_functions(self.ir_module, target=target)
+        return built
 
     def forward(self, *torch_inputs: Any) -> None:
         """Calls the function. Errors as of a compiled function; UnsupportedError for other devices, and in a trace."""
         _refuse_trace()
-        if self.rt_module is None:
+        module = self.rt_module
+        if module is None:
             device = torch_inputs[0].device.type if torch_inputs else "cpu"
             if device not in ("cpu", "cuda"):
                 raise UnsupportedError(f"as_torch: a tensor on device {device}, expected cpu or cuda")
-            self.build("cuda" if device == "cuda" else None)
-        self.rt_module(*torch_inputs)
+            module = self.build("cuda" if device == "cuda" else None)
+        module(*torch_inputs)
 
 
 TVMScriptIRModule = OperatorModuleWrapper
@@ -125,7 +127,7 @@ class GraphExecutorFactoryWrapper(torch.nn.Module):
         with TemporaryDirectory() as folder:
             archive = Path(folder) / "graph.tar"
             archive.write_bytes(saved["graph"])
-            self.inner_module = load_module(archive)
+            self.inner_module = GraphExecutorFactoryModule(Executable.load(archive))
         self._function = GraphFunction(self.inner_module.executable)
 
 
@@ -182,7 +184,9 @@ def _compile(
     (mod, params), target = imported, _target(target)
     if options["max_trials_global"] is None:
         return build_graph(mod, target, params=params)
-    return compile_relay(tune_relay(mod, params, target, **options), mod, target, params)
+    graph = compile_relay(tune_relay(mod, params, target, **options), mod, target, params)
+    assert isinstance(graph, GraphExecutorFactoryModule)
+    return graph
 
 
 def _target(target: TargetLike) -> TargetLike:
