@@ -17,7 +17,6 @@ from ...core.sizes import byte_count, check_shape
 from ..runtime.dlpack import (
     CPU_DEVICES,
     ForeignTensor,
-    array_of_tensor,
     dlpack_device,
     export_with_stream,
     read_capsule,
@@ -388,17 +387,14 @@ def from_dlpack(value: Any) -> NDArray:
         raise ArgumentError(f"expected an array with __dlpack__, or a DLPack capsule, got {type(value).__name__}")
     tensor = read_capsule(value) if is_capsule else _export_in_order(value)
     if tensor is not None and tensor.device[0] in CPU_DEVICES:
-        return HostArray(array_of_tensor(tensor))
+        return HostArray(tensor.array())
     if tensor is None:
         kind, number = dlpack_device(value)
         if kind in CPU_DEVICES:
             return HostArray(host_array(value))
         tensor = read_dlpack(value, Device.of_dlpack(kind, number).current_stream.handle or LEGACY_STREAM)
     device = Device.of_dlpack(*tensor.device)
-    layout = array_at(
-        tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
-    )
-    return DeviceArray(device, layout, tensor.owner, device.driver.primary_context(device.index))
+    return DeviceArray(device, tensor.array(), tensor.owner, device.driver.primary_context(device.index))
 
 
 def _export_in_order(value: Any) -> ForeignTensor | None:

@@ -113,12 +113,9 @@ class ForeignTensor:
     read_only: bool
     owner: object
 
-
-def array_of_tensor(tensor: ForeignTensor) -> np.ndarray[Any, Any]:
-    """The array on the memory of a tensor of the CPU."""
-    return array_at(
-        tensor.address, tensor.shape, tensor.strides, tensor.dtype, read_only=tensor.read_only, owner=tensor.owner
-    )
+    def array(self) -> np.ndarray[Any, Any]:
+        """The array on this memory."""
+        return array_at(self.address, self.shape, self.strides, self.dtype, read_only=self.read_only, owner=self.owner)
 
 
 def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
@@ -133,7 +130,7 @@ def from_dlpack(value: Any) -> np.ndarray[Any, Any]:
         raise ArgumentError(f"expected an array in CPU memory, got one on {_DEVICES.get(device, 'device')}")
     exchange = exchange_of(type(value))
     capsule = None if exchange is None else _exported_capsule(value, exchange)
-    return array_of_tensor(read_dlpack(value) if capsule is None else read_capsule(capsule))
+    return (read_dlpack(value) if capsule is None else read_capsule(capsule)).array()
 
 
 def dlpack_device(value: Any) -> tuple[int, int]:

@@ -184,7 +184,7 @@ def _group(nest: Nest, loads: Sequence[int], tile: Tile) -> int:
     """The number of narrow tiles that are copied at a time, which share the rows of the other factor: a divisor of the
     number of all tiles, if possible. loads: the indices of the loads of vectors."""
     strides, cpu = nest.strides, nest.cpu
-    if tile.panel is None or tile.panel.source is None or tile.panel.in_place or not _is_narrow(nest, tile):
+    if tile.panel is None or not tile.panel.is_copied or not _is_narrow(nest, tile):
         return 1
     if UNKNOWN in [strides.extents[n] for n in (*tile.panel.axes, tile.vector)]:
         return 1

@@ -42,9 +42,14 @@ class Panel:
     in_place: bool = False
 
     @property
+    def is_copied(self) -> bool:
+        """Whether the columns of a tile are copied."""
+        return self.source is not None and not self.in_place
+
+    @property
     def has_columns(self) -> bool:
         """Whether the columns of a tile are contiguous, in a buffer of their own."""
-        return self.source is not None or self.writer is not None
+        return self.is_copied or self.writer is not None
 
 
 @dataclass(frozen=True)
@@ -168,10 +173,10 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
     group, summed, taps, rows, columns, vectors = (list[LoopRV]() for _ in range(6))
     for n, (loop, kind) in enumerate(zip(sch.get_loops(nest.rv), strides.kinds, strict=True)):
         if n == tile.vector:
-            factors = [tile.group] if tile.group > 1 else []
-            factors += [tile.vectors] if tile.vectors > 1 else []
-            outer[n], *vectors = sch.split(loop, [None, *factors, tile.lanes])
-            group, vectors = (vectors[:1], vectors[1:]) if tile.group > 1 else ([], vectors)
+            groups = [tile.group] if tile.group > 1 else []
+            several = [tile.vectors] if tile.vectors > 1 else []
+            outer[n], *inside = sch.split(loop, [None, *groups, *several, tile.lanes])
+            group, vectors = inside[: len(groups)], inside[len(groups) :]
         elif n == tile.rows:
             outer[n], *rows = sch.split(loop, [None, tile.height])
         elif n == tile.columns:
@@ -195,9 +200,11 @@ def _copy_panel(nest: Nest, tile: Tile, panel: Panel, columns: LoopRV) -> None:
     sch = nest.sch
     if panel.writer is not None:
         sch.compute_at(panel.writer, columns)
-    elif panel.source is not None and panel.in_place:
+    elif panel.source is None:
+        return
+    elif panel.in_place:
         sch.transform_layout(nest.rv, ("read", panel.source), tile.blocked)
-    elif panel.source is not None:
+    else:
         copy = sch.cache_read(nest.rv, panel.source, "global", [nest.rv])
         sch.compute_at(copy, columns)
         if tile.group > 1:
