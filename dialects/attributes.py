@@ -88,7 +88,8 @@ the bytes that an increment of the variable of each loop around it adds to the d
 ELSEWHERE = "stepwell.elsewhere"
 """On a declaration: the function is in another part of the program, which is lowered apart."""
 READ_ONLY = "stepwell.read_only"
-"""On a parameter of such a declaration: a buffer that the function does not write."""
+"""On a parameter of such a declaration: a buffer that the function does not write. On a pointer: nothing is written
+through it."""
 GRAIN = "stepwell.grain"
 """On a parallel loop or call: the least number of iterations that a thread executes at a time; 1 by default."""
 LEAST_PER_THREAD = "stepwell.least_per_thread"

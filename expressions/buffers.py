@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..core.dtypes import DType, parse_dtype
@@ -58,24 +59,28 @@ class Buffer:
     ) -> BufferPointer:
         """The address of an element, for `te.call_extern`.
 
-        access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3.  offset: the position of the element in row-major
-        order.  ptr_type, extent: of the accessed memory. These three have no effect: inputs are read and results are
-        written. TeError for another access, for vectors (content_lanes), and for an offset in a buffer with strides.
+        access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3; arrays that are only read may be read-only.
+        offset: the position of the element in row-major order.  extent: the number of accessed elements, by default
+        all from there on.  ptr_type: without effect. TeError for another access, for vectors (content_lanes), and for
+        an offset in a buffer with strides.
         """
         if access_mask not in ("r", "w", "rw", "wr", 1, 2, 3):
             raise TeError(f"access_ptr of {self.name}: access_mask {access_mask!r}, expected 'r', 'w' or 'rw'")
         if content_lanes != 1:
             raise TeError(f"access_ptr of {self.name}: content_lanes {content_lanes}, expected 1")
         rest = as_expr(offset)
+        read = None
+        if access_mask in ("r", 1):
+            read = as_expr(prod(self.shape) - rest if extent is None else extent)
         if isinstance(rest, IntImm) and rest.value == 0:
-            return BufferPointer(self)
+            return BufferPointer(self, read=read)
         if self.strides or not self.shape:
             raise TeError(f"access_ptr of {self.name}: offset {rest!r} in a buffer with strides, expected address_of")
         indices: list[PrimExpr] = []
         for size in reversed(self.shape[1:]):
             indices.insert(0, rest % size)
             rest = rest // size
-        return BufferPointer(self, (rest, *indices))
+        return BufferPointer(self, (rest, *indices), read=read)
 
     def __getitem__(self, indices: Any) -> BufferElement:
         """An element, by an index for each dimension. TeError for another number of indices."""
@@ -129,11 +134,15 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False)
 class BufferPointer:
-    """The address of an element of a buffer, by default of the first element; or of its memory, if `is_base`."""
+    """The address of an element of a buffer, by default of the first element; or of its memory, if `is_base`.
+
+    read: the number of elements from there on that a call reads and does not write; None if the call may write.
+    """
 
     buffer: Buffer
     indices: tuple[PrimExpr, ...] = ()
     is_base: bool = False
+    read: PrimExpr | None = None
 
     @property
     def name(self) -> str:

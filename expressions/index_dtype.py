@@ -134,7 +134,10 @@ class _IndexDtypeRewriting(ExpressionRewriter):
             case Buffer():
                 return self.buffer(arg)
             case BufferPointer():
-                return replace(arg, buffer=self.buffer(arg.buffer), indices=tuple(map(self.index, arg.indices)))
+                read = None if arg.read is None else self.index(arg.read)
+                return replace(
+                    arg, buffer=self.buffer(arg.buffer), indices=tuple(map(self.index, arg.indices)), read=read
+                )
             case _:
                 return cast(arg.dtype, self.expr(arg))
 

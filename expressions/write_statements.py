@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from ..core.dtypes import mlir_type, parse_dtype
 from ..dialects.tir import (
+    AccessPtrOp,
     AddressOfOp,
     AllocBufferOp,
     AssertOp,
@@ -142,13 +143,31 @@ def _argument(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], arg:
     match arg:
         case Buffer():
             return _memory_of(memory, arg)
+        case BufferPointer() if arg.read is not None:
+            return _pointer_for_reads(writer, memory, arg, arg.read)
         case BufferPointer() if arg.indices or not (arg.is_base or arg.buffer.is_compact):
-            indices = [writer.write(index) for index in arg.indices or (as_expr(0),) * len(arg.buffer.shape)]
+            indices = [writer.write(index) for index in _indices(arg)]
             return writer.builder.insert(AddressOfOp(_memory_of(memory, arg.buffer), indices)).pointer
         case BufferPointer():
             return writer.builder.insert(BufferDataOp(_memory_of(memory, arg.buffer))).pointer
         case _:
             return writer.write(arg)
+
+
+def _pointer_for_reads(
+    writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], pointer: BufferPointer, extent: PrimExpr
+) -> SSAValue:
+    """A pointer through which elements are only read. extent: their number."""
+    data = writer.builder.insert(BufferDataOp(_memory_of(memory, pointer.buffer))).pointer
+    (offset,) = pointer.buffer.offset_of(_indices(pointer))
+    type = data.type
+    assert isinstance(type, HandleType)
+    return writer.builder.insert(AccessPtrOp(data, writer.write(offset), writer.write(extent), 1, type)).pointer
+
+
+def _indices(pointer: BufferPointer) -> Sequence[PrimExpr]:
+    """The indices of the element of a pointer."""
+    return pointer.indices or (as_expr(0),) * len(pointer.buffer.shape)
 
 
 def _result_type(dtype: str) -> Attribute | None:

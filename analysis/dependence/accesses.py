@@ -459,7 +459,7 @@ def _is_only_read(value: SSAValue) -> bool:
     """Whether a pointer is an `access_ptr` that declares reads alone."""
     while isinstance(op := value.owner, LetOp | ReinterpretOp):
         value = op.value
-    return isinstance(op, AccessPtrOp) and op.access.value.data == 1
+    return isinstance(op, AccessPtrOp) and op.is_read
 
 
 def _view_at(pointer: SSAValue) -> MatchRegionOp | None:

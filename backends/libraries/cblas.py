@@ -50,7 +50,7 @@ def _dense(data: Tensor, weight: Tensor, units: int | None = None, out_dtype: st
     m, n, k = dense_sizes(data, weight)
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
-        return _gemm(data.dtype, (m, n, k), (False, True), ins[0].data, ins[1].data, outs[0].data)
+        return _gemm(data.dtype, (m, n, k), (False, True), ins[0].access_ptr("r"), ins[1].access_ptr("r"), outs[0].data)
 
     return extern([*data.shape[:-1], n], [data, weight], call, "cblas_dense", data.dtype)
 
@@ -59,7 +59,9 @@ def _matmul(a: Tensor, b: Tensor, transpose_a: bool = False, transpose_b: bool =
     m, n, k = matmul_sizes(a, b, transpose_a, transpose_b)
 
     def call(ins: list[Buffer], outs: list[Buffer]) -> ExternCall:
-        return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), ins[0].data, ins[1].data, outs[0].data)
+        return _gemm(
+            a.dtype, (m, n, k), (transpose_a, transpose_b), ins[0].access_ptr("r"), ins[1].access_ptr("r"), outs[0].data
+        )
 
     return extern([m, n], [a, b], call, "cblas_matmul", a.dtype)
 
@@ -72,8 +74,17 @@ def _batch_matmul(
 
     def product(ins: list[Buffer], outs: list[Buffer]) -> Any:
         def call(number: PrimExpr) -> ExternCall:
-            matrices = [each.address_of(0 if is_one(each.shape[0]) else number, 0, 0) for each in (*ins, *outs)]
-            return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), *matrices)
+            return _gemm(
+                a.dtype,
+                (m, n, k),
+                (transpose_a, transpose_b),
+                *(factor(each, number) for each in ins),
+                outs[0].address_of(number, 0, 0),
+            )
+
+        def factor(matrices: Buffer, number: PrimExpr) -> BufferPointer:
+            _, rows, columns = matrices.shape
+            return matrices.access_ptr("r", offset=0 if is_one(matrices.shape[0]) else number * rows * columns)
 
         return for_each(batch, call, "b")
 

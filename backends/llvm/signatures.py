@@ -34,10 +34,12 @@ _VIEWS = (
     memref.ExtractStridedMetaDataOp,
     memref.ExtractAlignedPointerAsIndexOp,
     UnrealizedConversionCastOp,
+    arith.AddiOp,
     arith.BitcastOp,
     arith.IndexCastOp,
     arith.SelectOp,
     llvm.IntToPtrOp,
+    llvm.PtrToIntOp,
 )
 _READERS = (memref.LoadOp, memref.DimOp, memref.RankOp, vector.LoadOp, vector.MaskedLoadOp)
 
@@ -153,7 +155,7 @@ class MemRefWrites:
                 return use.index == 1
             case func.CallOp():
                 return self.writes(self._lookup(op.callee.string_value()), use.index)
-            case _ if isinstance(op, _READERS):
+            case _ if isinstance(op, _READERS) or READ_ONLY in op.attributes:
                 return False
             case _ if isinstance(op, _VIEWS):
                 return any(self._value(cast(Any, result)) for result in op.results)

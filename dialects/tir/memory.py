@@ -283,6 +283,11 @@ class AccessPtrOp(TirOp):
             operands=[data, offset, extent], properties={"access": IntegerAttr(access, i64)}, result_types=[type]
         )
 
+    @property
+    def is_read(self) -> bool:
+        """Whether the call that takes the pointer only reads the range."""
+        return self.access.value.data == 1
+
     def verify_(self) -> None:
         is_typed = not isinstance(self.pointer.type.element, NoneAttr | HandleType)
         require(is_typed, "(C1) the pointer has no scalar or vector as element type")

@@ -19,7 +19,17 @@ from ...analysis.similar_functions import families
 from ...analysis.variants import variants
 from ...core.walking import find_ops
 from ...dialects.attributes import DISJOINT_VERSION, ELSEWHERE, GRAPH_KERNEL, READ_ONLY, is_true
-from ...dialects.tir import AccessOp, CallExternOp, CallOp, FuncOp, LoadOp, MatchBufferOp
+from ...dialects.tir import (
+    AccessOp,
+    AccessPtrOp,
+    AddressOfOp,
+    BufferDataOp,
+    CallExternOp,
+    CallOp,
+    FuncOp,
+    LoadOp,
+    MatchBufferOp,
+)
 from ...module import Module
 from ..tir.to_scf.module import parameter_types
 from ..tir.to_scf.types import lower_type
@@ -167,9 +177,17 @@ def _declaration(function: FuncOp) -> func.FuncOp:
 
 
 def _is_read_only(buffer: SSAValue) -> bool:
-    """Whether all uses of a buffer, or of the buffer that matches a handle, are loads."""
-    users = [use.operation for use in buffer.uses]
-    return all(
-        _is_read_only(user.buffer) if isinstance(user, MatchBufferOp) else isinstance(user, LoadOp | AccessOp)
-        for user in users
-    )
+    """Whether all uses of a buffer, or of the buffer that matches a handle, are loads and pointers for reads."""
+
+    def reads(user: Operation) -> bool:
+        match user:
+            case MatchBufferOp():
+                return _is_read_only(user.buffer)
+            case BufferDataOp() | AddressOfOp():
+                return all(
+                    isinstance(use.operation, AccessPtrOp) and use.operation.is_read for use in user.pointer.uses
+                )
+            case _:
+                return isinstance(user, LoadOp | AccessOp)
+
+    return all(reads(use.operation) for use in buffer.uses)

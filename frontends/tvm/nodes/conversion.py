@@ -101,7 +101,8 @@ class _NodeBuilder:
                 return self.loads.expr(arg)
             case BufferPointer():
                 indices = tuple(self.loads.expr(index) for index in arg.indices)
-                return replace(arg, buffer=self.memory.get(arg.buffer, arg.buffer), indices=indices)
+                read = None if arg.read is None else self.loads.expr(arg.read)
+                return replace(arg, buffer=self.memory.get(arg.buffer, arg.buffer), indices=indices, read=read)
             case _:
                 return self.memory.get(arg, arg)
 

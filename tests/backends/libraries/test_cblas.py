@@ -47,6 +47,8 @@ def products(draw: Draw) -> tuple[str, dict[str, Any], list[Any], list[tuple[Any
     said |= {"b": draw(st.sampled_from(("b", sizes["b"]))), "1": 1}
     choose = np.random.default_rng(draw(st.integers(0, 2**16)))
     arrays = [choose.integers(-8, 9, [sizes[each] for each in axes]).astype(dtype) for axes in formats]
+    for array in arrays:
+        array.flags.writeable = draw(st.booleans())  # as the weights of a file may not be
     return name, attributes, arrays, [tuple(said[each] for each in axes) for axes in formats]
 
 

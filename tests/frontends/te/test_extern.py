@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stepwell import ExecutionError, LinkError, build, parse_mlir, parse_tvmscript
+from stepwell import ArgumentError, ExecutionError, LinkError, build, parse_mlir, parse_tvmscript
 from stepwell.backends.runtime import register_func
 from stepwell.expressions.statements import for_each
 from stepwell.frontends import te, tvm
@@ -186,6 +186,33 @@ def test_an_address_by_its_position_in_row_major_order() -> None:
     a, b = np.arange(12, dtype="float32").reshape(3, 4), np.zeros((3, 4), "float32")
     build(te.create_prim_func([A, B]))(a, b)
     np.testing.assert_array_equal(b, a[::-1])
+
+
+@pytest.mark.parametrize("threads", [False, True])
+def test_arrays_behind_pointers_for_reads_may_be_read_only(threads: bool) -> None:
+    A = te.placeholder((4, 4), name="A")
+
+    def copied(access: str) -> Any:
+        def rows(ins: list[Any], outs: list[Any]) -> Any:
+            def row(i: Any) -> Any:
+                source, target = ins[0].access_ptr(access, offset=i * 4), outs[0].access_ptr("w", offset=i * 4)
+                return te.call_extern("handle", "memcpy", target, source, te.const(16, "int64"))
+
+            return for_each(4, row, "i")
+
+        B = te.extern((4, 4), [A], rows, name="B")
+        C = te.compute((4, 4), lambda i, j: B[i, j] + A[i, j], name="C")
+        sch = te.create_schedule([C.op])
+        if threads:
+            sch[C].parallel(C.op.axis[0])
+        return build(tvm.lower(sch, [A, C]))
+
+    a, c = np.arange(16, dtype="float32").reshape(4, 4), np.zeros((4, 4), "float32")
+    a.flags.writeable = False
+    copied("r")(a, c)
+    np.testing.assert_array_equal(c, a + a)
+    with pytest.raises(ArgumentError, match="argument A: expected a writeable array, got a read-only one"):
+        copied("rw")(a, c)
 
 
 def rows_backwards(size: Any) -> list[Any]:

@@ -49,7 +49,7 @@ from ....dialects.tir import (
 from ....dialects.tir.base import memref_type
 from .casts import lane
 from .expressions import emit_select
-from .types import I64, POINTER, lower_type
+from .types import I64, lower_type
 from .writer import Handlers, Index, LoweredPointer, UpstreamWriter
 
 ALIGNMENT = 64
@@ -272,14 +272,17 @@ def _address_of(w: UpstreamWriter, op: AddressOfOp) -> None:
 def _access_ptr(w: UpstreamWriter, op: AccessPtrOp) -> None:
     """Lowers pointer arithmetic. The offset counts elements of the result's type."""
     base, offset = w.pointer(op.data), w.index_of(op.offset)
+    is_read = base.is_read or op.is_read
     size = element_byte_size(op.pointer.type.element)
     type = base.base.type
     if isinstance(type, MemRefType) and element_byte_size(type.element_type) == size:
-        w.pointers[op.pointer] = LoweredPointer(base.base, w.add(base.offset, offset))
+        w.pointers[op.pointer] = LoweredPointer(base.base, w.add(base.offset, offset), is_read)
         return
     address = w.op(llvm.PtrToIntOp, w.pointer_value(base), type=I64)
     distance = w.op(arith.IndexCastOp, w.index(w.mul(offset, size)), type=I64)
-    w.pointers[op.pointer] = LoweredPointer(w.op(llvm.IntToPtrOp, w.op(arith.AddiOp, address, distance), type=POINTER))
+    w.pointers[op.pointer] = LoweredPointer(
+        w.pointer_to(w.op(arith.AddiOp, address, distance), is_read), is_read=is_read
+    )
 
 
 # Elements

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     MemRefType,
+    UnitAttr,
     UnknownLoc,
     VectorType,
 )
@@ -31,7 +32,7 @@ from ....analysis.threads.fragments import FragmentType, fragment_types
 from ....core.diagnostics import unsupported_op_error, where
 from ....core.dtypes import dtype_of, element_byte_size
 from ....core.errors import PassError
-from ....dialects.attributes import BLOCK_NAME
+from ....dialects.attributes import BLOCK_NAME, READ_ONLY
 from ....dialects.extensions import scalar_operation
 from ....dialects.tir import ConstOp, FuncOp, HandleType, Mixed, constant_value
 from .types import I64, INDEX, POINTER, lower_type
@@ -82,10 +83,12 @@ class LoweredPointer:
     """The target of a handle: element `offset` of `base`.
 
     The base is a memref (the offset counts its elements from its start) or an `!llvm.ptr`, then with offset 0.
+    is_read: whether the calls that take the pointer only read its memory.
     """
 
     base: SSAValue
     offset: Index = 0
+    is_read: bool = False
 
 
 class UpstreamWriter:
@@ -363,8 +366,15 @@ class UpstreamWriter:
             return base
         address: Index = self.op(memref.ExtractAlignedPointerAsIndexOp, base, type=INDEX)
         address = self.add(address, self.mul(pointer.offset, element_byte_size(type.element_type)))
-        number = self.op(arith.IndexCastOp, self.index(address), type=I64)
-        return self.op(llvm.IntToPtrOp, number, type=POINTER)
+        return self.pointer_to(self.op(arith.IndexCastOp, self.index(address), type=I64), pointer.is_read)
+
+    def pointer_to(self, address: SSAValue, is_read: bool) -> SSAValue:
+        """The `!llvm.ptr` of an address. is_read: whether the calls that take the pointer only read its memory."""
+        result = self.op(llvm.IntToPtrOp, address, type=POINTER)
+        if is_read:
+            assert isinstance(result.owner, Operation)
+            result.owner.attributes[READ_ONLY] = UnitAttr()
+        return result
 
     def memref(self, buffer: SSAValue) -> SSAValue:
         """The memref of a buffer."""
