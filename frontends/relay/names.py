@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .adt import Clause, Constructor, Match, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
+from .adt import Clause, Constructor, Match, Pattern, PatternConstructor, PatternTuple, PatternVar, PatternWildcard
 from .expr import (
     Call,
     Constant,
@@ -21,7 +21,7 @@ from .expr import (
     const,
     var,
 )
-from .types import Any_ as Any  # Relay's name for the class
+from .types import Any_ as Any  # Relay's names for the classes
 from .types import (
     FuncType,
     GlobalTypeVar,
@@ -30,11 +30,13 @@ from .types import (
     TensorType,
     TupleType,
     TypeCall,
+    TypeConstraint,
     TypeData,
     TypeKind,
     TypeRelation,
     TypeVar,
 )
+from .types import RelayType as Type
 
 __all__ = [
     "Any",
@@ -51,6 +53,7 @@ __all__ = [
     "IncompleteType",
     "Let",
     "Match",
+    "Pattern",
     "PatternConstructor",
     "PatternTuple",
     "PatternVar",
@@ -64,7 +67,9 @@ __all__ = [
     "TupleGetItem",
     "TupleType",
     "TupleWrapper",
+    "Type",
     "TypeCall",
+    "TypeConstraint",
     "TypeData",
     "TypeKind",
     "TypeRelation",

@@ -35,8 +35,16 @@ def is_unknown(size: Size) -> bool:
     return isinstance(size, str) and re.fullmatch(r"any\d+", size) is not None
 
 
+class RelayType:
+    """The base class of the types of expressions."""
+
+
+class TypeConstraint(RelayType):
+    """The base class of the conditions on types."""
+
+
 @dataclass(frozen=True, eq=False)
-class TensorType:
+class TensorType(RelayType):
     """The shape and the data type of a tensor, equal to others up to the names of unknown sizes.
 
     shape: numbers, names, expressions of variables, or `relay.Any()`.
@@ -78,7 +86,7 @@ class TensorType:
 
 
 @dataclass(frozen=True)
-class TupleType:
+class TupleType(RelayType):
     """The type of a tuple."""
 
     fields: tuple[Type, ...] = field(default_factory=tuple)
@@ -91,7 +99,7 @@ class TupleType:
 
 
 @dataclass(frozen=True, eq=False)
-class FuncType:
+class FuncType(RelayType):
     """The type of a function, equal to others up to the names of its variables.
 
     arg_types: those of the parameters.  ret_type: that of the result.  type_params: the variables of types in it.
@@ -148,7 +156,7 @@ class TypeKind(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class TypeVar:
+class TypeVar(RelayType):
     """A variable of types, compared by identity. kind: that of the types for which it stands."""
 
     name_hint: str
@@ -163,7 +171,7 @@ class TypeVar:
 
 
 @dataclass(frozen=True, eq=False)
-class GlobalTypeVar:
+class GlobalTypeVar(RelayType):
     """The name of a data type of users in a module, compared by identity."""
 
     name_hint: str
@@ -181,7 +189,7 @@ class GlobalTypeVar:
 
 
 @dataclass(frozen=True)
-class TypeCall:
+class TypeCall(RelayType):
     """A data type of users with arguments. func: its name."""
 
     func: Any
@@ -196,7 +204,7 @@ class TypeCall:
 
 
 @dataclass(frozen=True)
-class RefType:
+class RefType(RelayType):
     """The type of a reference to a value."""
 
     value: Any
@@ -206,14 +214,14 @@ class RefType:
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteType:
+class IncompleteType(RelayType):
     """A type that inference determines, compared by identity."""
 
     kind: TypeKind = TypeKind.Type
 
 
 @dataclass(frozen=True)
-class TypeRelation:
+class TypeRelation(TypeConstraint):
     """A relation of types. func: its name.  args: the types.  num_inputs: the number of types that are given.  attrs:
     attributes of the call."""
 
@@ -228,7 +236,7 @@ class TypeRelation:
 
 
 @dataclass(frozen=True)
-class TypeData:
+class TypeData(RelayType):
     """A data type of users. header: its name.  type_vars: its variables.  constructors: functions that make values.
 
     The constructors get their tags: consecutive numbers, above a number of the name.
@@ -273,6 +281,12 @@ def type_parts(type: Any) -> list[Any]:
             return [type.header, *type.type_vars, *type.constructors]
         case _:
             raise OptionError(f"{type!r}, expected a type")
+
+
+def is_dynamic(tensor_type: Any) -> bool:
+    """Whether a size of a tensor in a type is not a number. OptionError for another value."""
+    sizes = tensor_type.shape if isinstance(tensor_type, TensorType) else ()
+    return any(not isinstance(size, int) for size in sizes) or any(map(is_dynamic, type_parts(tensor_type)))
 
 
 def substitute(type: Any, values: Mapping[Any, Any]) -> Any:

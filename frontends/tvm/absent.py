@@ -42,7 +42,6 @@ ABSENT_MODULES: dict[str, str] = {
     "tvm.topi.cuda.conv3d_winograd": "relay.build chooses Winograd's algorithm",
     "tvm.relay.op.op_attrs": "attributes of all operators are of one class, tvm.ir.Attrs",
     "tvm.relay.query_layout": "relay.transform.ConvertLayout",
-    "tvm.relay.data_dep_optimization": "weights are dense; zeros among them are not skipped",
     **dict.fromkeys(
         (
             f"tvm.relay.backend.{name}"
@@ -203,9 +202,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "TextureFlatten": "expected the target llvm or cuda",
         "TransformMmaBufferLayout": "T.mma_sync and the intrinsics of tvm.tir.tensor_intrin.cuda",
         "VerifyVTCMLimit": "expected the target llvm or cuda",
-    },
-    "tvm.relay": {
-        "device_copy": "relay.annotation.on_device, from which relay.build derives copies",
     },
     "tvm.relay.transform": {
         "InferLayout": "relay.transform.ConvertLayout",

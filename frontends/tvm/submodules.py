@@ -46,8 +46,20 @@ SUBMODULES: dict[str, dict[str, str]] = {
         "tvm.meta_schedule.database",
     ),
     "tvm.meta_schedule.runner": {"config": "tvm.meta_schedule.runner", "local_runner": "tvm.meta_schedule.runner"},
-    "tvm.relay": dict.fromkeys(("base", "function", "module", "ty"), "tvm.relay"),
-    "tvm.relay.analysis": {"analysis": "tvm.relay.analysis"},
+    "tvm.relay": {
+        **dict.fromkeys(("base", "function", "module", "ty"), "tvm.relay"),
+        "contrib": "tvm.relay.pattern_tables",
+        "feature": "tvm.relay.analysis",
+        "profiler_vm": "tvm.runtime.profiler_vm",
+        "reg": "tvm.relay.op",
+        "vmobj": "tvm.containers",
+    },
+    "tvm.relay.analysis": {
+        "analysis": "tvm.relay.analysis",
+        "annotated_regions": "tvm.relay.regions",
+        "call_graph": "tvm.relay.call_graph",
+        "feature": "tvm.relay.analysis",
+    },
     "tvm.relay.frontend": dict.fromkeys(("common", "onnx", "pytorch", "tensorflow", "tflite"), "tvm.relay.frontend"),
     "tvm.relay.qnn.op": {"qnn": "tvm.relay.qnn.op"},
     "tvm.relay.transform": {

@@ -29,10 +29,12 @@ from ...relay.expr import (
     Var,
 )
 from ...relay.functor import post_order, post_order_visit
+from ...relay.inference import infer_types
 from ...relay.types import (
     FuncType,
     GlobalTypeVar,
     IncompleteType,
+    TensorType,
     TypeCall,
     TypeData,
     TypeKind,
@@ -41,15 +43,25 @@ from ...relay.types import (
     type_parts,
     type_variables,
 )
+from ...relay.types import RelayType as Type
 from ..absent import report_absent
 from ..containers import leaves_of
 from ..ir.module import IRModule
+from ..ir.module import IRModule as Module
 from .call_graph import CallGraph
+from .comparison import (
+    alpha_equal,
+    assert_alpha_equal,
+    assert_graph_equal,
+    graph_equal,
+    structural_hash,
+)
 from .fake_quantization import operators_of_region
 from .interpreter import Interpreter
 from .normal_forms import shared_expression
 from .regions import AnnotatedRegionSet
 from .unmatched import unmatched_patterns
+from .weights import transposed_weight
 
 __getattr__ = report_absent("tvm.relay.analysis")
 
@@ -336,6 +348,29 @@ def detect_feature(expr: Expr | IRModule, mod: IRModule | None = None) -> set[Fe
     return found
 
 
+def check_constant(expr: Expr) -> bool:
+    """Whether an expression is a constant, or a tuple of constants."""
+    return isinstance(expr, Constant) or (isinstance(expr, Tuple) and all(map(check_constant, expr.fields)))
+
+
+def all_dtypes(expr: Expr) -> set[str]:
+    """The data types of the tensors in an expression, those of its parameters among them. OptionError if the types do
+    not follow from the annotations of the free variables."""
+    infer_types({"main": expr if isinstance(expr, Function) else Function(free_vars(expr), expr)})
+    nodes = [node for node in post_order(expr) if isinstance(node, Expr) and node.known_type is not None]
+    return {dtype for node in nodes for dtype in _dtypes(node.checked_type)}
+
+
+def _dtypes(type: Any) -> set[str]:
+    own = {type.dtype} if isinstance(type, TensorType) else set[str]()
+    return own.union(*map(_dtypes, type_parts(type)))
+
+
+def search_fc_transpose(expr: Expr) -> list[str]:
+    """The names of the variables of which `nn.dense` takes the transpose as its weight, in the order of computation."""
+    return list(dict.fromkeys(each.name_hint for each in map(transposed_weight, post_order(expr)) if each is not None))
+
+
 def check_basic_block_normal_form(expr: Expr) -> bool:
     """Whether branches and functions share no expressions that are not bound to variables. OptionError with an
     expression that they share."""
@@ -349,11 +384,18 @@ __all__ = [
     "AnnotatedRegionSet",
     "CallGraph",
     "Feature",
+    "Module",
+    "Type",
+    "all_dtypes",
     "all_type_vars",
     "all_vars",
+    "alpha_equal",
+    "assert_alpha_equal",
+    "assert_graph_equal",
     "bound_type_vars",
     "bound_vars",
     "check_basic_block_normal_form",
+    "check_constant",
     "check_kind",
     "count_layers",
     "detect_feature",
@@ -362,8 +404,11 @@ __all__ = [
     "free_vars",
     "get_calibration_data",
     "get_total_mac_number",
+    "graph_equal",
     "list_fake_quantized_op_freqs",
     "list_op_freqs",
     "post_order_visit",
+    "search_fc_transpose",
+    "structural_hash",
     "well_formed",
 ]

@@ -207,11 +207,20 @@ def to_basic_blocks(func: Function) -> Function:
     return _apply(_BasicBlocks, func)
 
 
+def bind_values(expr: Expr) -> Expr:
+    """An expression whose parts are each bound to a variable."""
+    return to_a_normal_form(expr) if isinstance(expr, Function) else _rebuild(_ANormal, expr)
+
+
 def _apply(kind: type[_ANormal | _BasicBlocks], func: Function) -> Function:
-    binding = kind(func.body)
-    value = binding.value(func.body)
-    body = binding.scopes.root.wrap(value)
+    body = _rebuild(kind, func.body)
     return Function(func.params, body, func.result_annotation, func.type_params, func.attrs)
+
+
+def _rebuild(kind: type[_ANormal | _BasicBlocks], expr: Expr) -> Expr:
+    binding = kind(expr)
+    value = binding.value(expr)
+    return binding.scopes.root.wrap(value)
 
 
 def to_graph(func: Function) -> Function:

@@ -12,6 +12,7 @@ from ...relay import gradients
 from ...relay import op as operators
 from ...relay.annotation import MARKS
 from ...relay.op import *  # noqa: F403
+from ..ir.operators import Op
 from ..submodules import submodule
 from . import annotation, fake_quantization, mixed_precision
 from .annotation import device_copy
@@ -30,6 +31,7 @@ op = sys.modules[__name__]
 """The module itself, as which programs import it, too."""
 
 __all__ = [
+    "Op",
     "OpPattern",
     "annotation",
     "device_copy",

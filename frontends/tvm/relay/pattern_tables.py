@@ -1,10 +1,15 @@
-"""Tables of patterns by compiler: `tvm.relay.op.contrib`, for `relay.transform.MergeComposite`."""
+"""Tables of patterns by compiler: `tvm.relay.op.contrib`, for `relay.transform.MergeComposite`. It has the operators
+of v0.6 that are those of `relay` and `relay.nn` today, too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from ...relay.nn import adaptive_avg_pool2d as adaptive_avg_pool2d
+from ...relay.nn import adaptive_max_pool2d as adaptive_max_pool2d
+from ...relay.op import ndarray_size as ndarray_size
 from ..absent import report_absent
 
 Table = Sequence[Sequence[Any]]

@@ -57,6 +57,13 @@ from .region_functions import partition_module
 from .regions import annotate_targets, merge_regions
 from .scales import fold_backward, fold_forward
 from .simplification import simplify
+from .weights import (
+    make_convolutions_sparse,
+    require_sparse_convolution,
+    use_sparse_convolutions,
+    use_sparse_weights,
+    use_transposed_weights,
+)
 
 __getattr__ = report_absent("tvm.relay.transform")
 
@@ -540,6 +547,66 @@ def _on_typed(name: str, level: int, change: Callable[[Function], Function]) -> 
 def _on_written(name: str, change: Callable[[Function], Function], level: int = 1) -> FunctionalPass:
     """A pass that changes graphs as the user wrote them."""
     return FunctionalPass(lambda mod, ctx: on_graphs(change, mod, is_normal=False), PassInfo(level, name))
+
+
+def BatchingOps() -> Sequential:
+    """Combines convolutions and products of matrices of one input: `CombineParallelConv2D`, `CombineParallelDense` and
+    `CombineParallelBatchMatmul`."""
+    return Sequential([CombineParallelConv2D(), CombineParallelDense(), CombineParallelBatchMatmul()])
+
+
+def SimplifyFCTranspose(target_weight_name: Sequence[str]) -> FunctionalPass:
+    """Lets `nn.dense` take parameters `NAME.T` in place of transposes. target_weight_name: the weights to replace,
+    those of `relay.analysis.search_fc_transpose`."""
+    names = [str(each) for each in target_weight_name]
+    return _on_typed("SimplifyFCTranspose", 4, lambda func: use_transposed_weights(func, names))
+
+
+def DenseToSparse(weight_name: Sequence[Any], weight_shape: Sequence[Sequence[Any]]) -> FunctionalPass:
+    """Lets `nn.sparse_dense` compute products with weights in BSR: parameters `NAME.data`, `NAME.indices` and
+    `NAME.indptr` in place of a weight.
+
+    weight_name: the weights.  weight_shape: for each weight the extents of the three parts, in one list.
+    `relay.data_dep_optimization.bsr_dense.convert` computes both. OptionError for lists of different lengths.
+    """
+    return _on_typed("DenseToSparse", 4, lambda func: use_sparse_weights(func, weight_name, weight_shape))
+
+
+def Conv2dToSparse(
+    weight_name: Sequence[Any], weight_shape: Sequence[Sequence[Any]], layout: str, kernel_size: int
+) -> FunctionalPass:
+    """Lets `nn.sparse_conv2d` compute convolutions of one pixel with weights in BSR, without steps, padding and groups.
+
+    weight_name, weight_shape: as of `DenseToSparse`.  layout: of the images, NHWC or NCHW. UnsupportedError for another
+    kernel_size than 1, OptionError for another layout.
+    """
+    require_sparse_convolution("Conv2dToSparse", layout, kernel_size)
+    return _on_typed("Conv2dToSparse", 4, lambda func: use_sparse_convolutions(func, weight_name, weight_shape, layout))
+
+
+def Conv2dToSparse2(
+    layout: str, kernel_size: int, blocksize: Sequence[int], sparsity_threshold: float
+) -> FunctionalPass:
+    """Lets `nn.sparse_conv2d` compute convolutions of one pixel with constant weights, in which enough blocks are zero.
+
+    layout, kernel_size: as of `Conv2dToSparse`.  blocksize: the rows and columns of a block.  sparsity_threshold: the
+    least share of the elements that lie in blocks of zeros. OptionError for a weight that is not of whole blocks.
+    """
+    require_sparse_convolution("Conv2dToSparse2", layout, kernel_size)
+    return _on_typed(
+        "Conv2dToSparse2", 5, lambda func: make_convolutions_sparse(func, layout, blocksize, sparsity_threshold)
+    )
+
+
+def FirstOrderGradient() -> FunctionalPass:
+    """Lets each graph of the module return its result together with the gradients of its parameters. UnsupportedError
+    as of `gradient`."""
+    return _on_typed("FirstOrderGradient", 0, lambda func: gradient(func, mode="first_order"))
+
+
+def ToANormalFormExpr(e: Expr) -> Expr:
+    """The expression in which each value is bound to a variable, as by `ToANormalForm`."""
+    return normal_forms.bind_values(e)
 
 
 def FakeQuantizationToInteger(hard_fail: bool = False, use_qat: bool = False) -> FunctionalPass:
