@@ -117,6 +117,12 @@ floor_divide = define_binary(
     _silence(lambda a, b: np.floor(a / b) if _is_float(a) else a // b),
     "Divides the elements of `lhs` by the elements of `rhs` and rounds the quotients down.",
 )
+trunc_divide = define_binary(
+    "trunc_divide",
+    _numbers("trunc_divide", lambda a, b: scalar.trunc(a / b), "truncdiv"),
+    _silence(lambda a, b: np.trunc(a / b) if _is_float(a) else _truncating_divide(a, b)),
+    "Divides the elements of `lhs` by the elements of `rhs` and rounds the quotients towards zero.",
+)
 mod = define_binary(
     "mod",
     _numbers("mod", scalar.fmod, "truncmod"),

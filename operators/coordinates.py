@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -187,6 +189,79 @@ def sparse_to_dense(
     each = build_tensor([count], lambda row: values(*(row,)[: values.ndim]), "T_sparse_values", "injective")
     rest = build_tensor(list(output_shape), lambda *i: cast(values.dtype, default_value()), "T_default", "injective")
     return scatter_nd(rest, rows, each)
+
+
+def _sparse_reshape_reference(sparse_indices: Array, prev_shape: Array, new_shape: Array) -> list[Array]:
+    old, new = [int(size) for size in prev_shape], [int(size) for size in new_shape]
+    rest = prod(size for size in new if size != -1)
+    new = [prod(old) // max(rest, 1) if size == -1 else size for size in new]
+    result = np.zeros((len(sparse_indices), len(new)), sparse_indices.dtype)
+    for row, indices in zip(result, sparse_indices.tolist(), strict=True):
+        place = 0
+        for index, size in zip(indices, old, strict=True):
+            place = place * size + index
+        for d in reversed(range(len(new))):
+            row[d] = place % max(new[d], 1) if d else place
+            place //= max(new[d], 1)
+    return [result, np.asarray(new, new_shape.dtype)]
+
+
+@operator("sparse_reshape", Pattern.OPAQUE, _sparse_reshape_reference)
+def sparse_reshape(sparse_indices: Tensor, prev_shape: Tensor, new_shape: Tensor) -> list[Tensor]:
+    """The indices of sparse elements in another shape, and this shape.
+
+    sparse_indices: an index tuple in each row.  prev_shape: the shape that it is for.  new_shape: the other shape, with
+    as many elements; a size of -1 is inferred from the others.
+    """
+    name = "sparse_reshape"
+    for what, each, rank in (("sparse_indices", sparse_indices, 2), ("prev_shape", prev_shape, 1)):
+        _require_rank(name, what, each, rank)
+    _require_rank(name, "new_shape", new_shape, 1)
+    old, new = known_extent(prev_shape.shape[0]), known_extent(new_shape.shape[0])
+    if old is None or new is None or known_extent(sparse_indices.shape[1]) != old:
+        ranks = f"indices of length {sparse_indices.shape[1]}, shapes of {prev_shape.shape[0]} and {new_shape.shape[0]}"
+        raise TeError(f"{name}: {ranks} sizes, expected known numbers, that of the first shape for the indices")
+
+    def size(shape: Tensor, d: int) -> PrimExpr:
+        return cast("int64", shape(d))
+
+    def given(d: int) -> PrimExpr:
+        return Select(size(new_shape, d).equal(-1), const(1, "int64"), size(new_shape, d))
+
+    def new_size(d: PrimExpr) -> PrimExpr:
+        own, one = cast("int64", new_shape(d)), const(1, "int64")
+        total = _product([size(prev_shape, n) for n in range(old)])
+        others = scalar.max(_product([given(n) for n in range(new)]), one)
+        return cast(new_shape.dtype, Select(own.equal(-1), total // others, own))
+
+    def place(row: PrimExpr) -> PrimExpr:
+        result = const(0, "int64")
+        for d in range(old):
+            result = result * size(prev_shape, d) + cast("int64", sparse_indices(row, d))
+        return result
+
+    shape = build_tensor([new], new_size, f"{name}_shape")
+    places = build_tensor([sparse_indices.shape[0]], place, f"{name}_places")
+
+    def index(row: PrimExpr, axis: PrimExpr) -> PrimExpr:
+        found, rest = const(0, "int64"), places(row)
+        for d in reversed(range(new)):
+            extent = scalar.max(size(shape, d), const(1, "int64"))
+            found = Select(axis.equal(d), rest % extent if d else rest, found)
+            rest = rest // extent
+        return cast(sparse_indices.dtype, found)
+
+    return [build_tensor([sparse_indices.shape[0], new], index, f"{name}_indices"), shape]
+
+
+def _product(sizes: Sequence[PrimExpr]) -> PrimExpr:
+    return reduce(lambda a, b: a * b, sizes, const(1, "int64"))
+
+
+def _require_rank(name: str, what: str, data: Tensor, rank: int) -> None:
+    require_integers(data, f"{name}: {what}")
+    if data.ndim != rank:
+        raise TeError(f"{name}: {what} of {data.ndim} dimensions, expected {rank}")
 
 
 # Diagonals

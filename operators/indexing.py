@@ -312,3 +312,27 @@ def scatter_nd(data: Tensor, indices: Tensor, updates: Tensor, mode: str = "upda
     )
     done = Updates(name, data, range(count), keys, lambda n, i: updates(*unflatten(n), *i), data.shape[count:])
     return apply_updates(done, mode)
+
+
+def _segment_sum_reference(data: Array, segment_ids: Array, num_segments: int) -> Array:
+    zeros = np.zeros((num_segments, *data.shape[1:]), data.dtype)
+    return _scatter_nd_reference(zeros, segment_ids[None], data, "add")
+
+
+@operator("segment_sum", Pattern.OPAQUE, _segment_sum_reference)
+def segment_sum(data: Tensor, segment_ids: Tensor, num_segments: int) -> Tensor:
+    """The sums of the slices of `data` along the first axis that have one number, for the numbers from 0 on.
+
+    segment_ids: the number of each slice. A negative number counts from the end; a slice with a number out of range is
+    ignored.  num_segments: the number of sums.
+    """
+    name = "segment_sum"
+    require_integers(segment_ids, f"{name}: segment_ids")
+    if segment_ids.ndim != 1 or not data.ndim or not is_same_extent(segment_ids.shape[0], data.shape[0]):
+        shapes = f"data of shape {list(data.shape)} with segment_ids of shape {list(segment_ids.shape)}"
+        raise TeError(f"{name}: {shapes}, expected a number for each slice")
+    if num_segments < 0:
+        raise TeError(f"{name}: num_segments {num_segments}, expected 0 or more")
+    zeros = build_tensor([num_segments, *data.shape[1:]], lambda *i: const(0, data.dtype), f"{name}_zeros")
+    places = build_tensor([1, *segment_ids.shape], lambda _, n: segment_ids(n), f"{name}_places", "injective")
+    return scatter_nd(zeros, places, data, "add")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..expressions import functions as scalar
 from ..expressions.errors import TeError
-from ..expressions.expr import Mul, PrimExpr, Select, binary_expr, cast, const
+from ..expressions.expr import Mul, PrimExpr, Select, as_expr, binary_expr, cast, const
 from ..expressions.index_dtype import position_dtype
 from ..expressions.sizes import normal_form
 from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
@@ -386,20 +386,24 @@ def slice_bounds(
     end: Sequence[int],
     strides: Sequence[int] | None,
     axes: Sequence[int] | None,
+    name: str = "strided_slice",
 ) -> dict[int, tuple[Extent, Extent, int]]:
     """The start, the number of elements and the stride of a slice along each axis, by the rules of Python. TeError for
-    a stride of 0, a negative stride along an axis of unknown extent, and lists of different lengths."""
-    chosen = range(len(begin)) if axes is None else nonnegative_axes(axes, len(shape), "strided_slice")
+    a stride of 0, a negative stride along an axis of unknown extent, and lists of different lengths.
+
+    name: that of the operator in errors.
+    """
+    chosen = range(len(begin)) if axes is None else nonnegative_axes(axes, len(shape), name)
     steps = [1] * len(begin) if strides is None else list(strides)
     if not len(begin) == len(end) == len(chosen) == len(steps) <= len(shape):
         counts = f"{len(begin)} begins, {len(end)} ends, {len(steps)} strides, {len(chosen)} axes"
-        raise TeError(f"strided_slice: {counts} of {len(shape)} dimensions")
+        raise TeError(f"{name}: {counts} of {len(shape)} dimensions")
     bounds: dict[int, tuple[Extent, Extent, int]] = {}
     for d, first, last, step in zip(chosen, begin, end, steps, strict=True):
         extent = known_extent(shape[d])
         if step == 0 or (extent is None and step < 0):
             what = "0" if step == 0 else f"{step} of extent {shape[d]}, which is not known"
-            raise TeError(f"strided_slice: axis {d} with a stride of {what}")
+            raise TeError(f"{name}: axis {d} with a stride of {what}")
         if extent is None:
             bounds[d] = *_open_slice(shape[d], first, last, step), step
             continue
@@ -455,6 +459,43 @@ def strided_slice(
         return data(*(bounds[d][0] + a * bounds[d][2] if d in bounds else a for d, a in enumerate(wide)))
 
     return _rearrange(shape, source, "strided_slice")
+
+
+def _set_reference(
+    data: Array, v: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int] | None
+) -> Array:
+    result, steps = data.copy(), [1] * len(begin) if strides is None else strides
+    result[tuple(slice(*each) for each in zip(begin, end, steps, strict=True))] = v
+    return result
+
+
+@operator("strided_set", Pattern.INJECTIVE, _set_reference)
+def strided_set(
+    data: Tensor, v: Tensor, begin: Sequence[int], end: Sequence[int], strides: Sequence[int] | None = None
+) -> Tensor:
+    """A copy of a tensor in which a slice is replaced, as by `data[begin:end:stride, ...] = v` in Python.
+
+    v: a tensor of the shape of the slice.  begin, end, strides: for the first axes.
+    """
+    name = "strided_set"
+    bounds = slice_bounds(data.shape, begin, end, strides, None, name)
+    shape = [as_expr(bounds[d][1]) if d in bounds else extent for d, extent in enumerate(data.shape)]
+    if v.dtype != data.dtype or v.ndim != data.ndim or not all(map(is_same_extent, v.shape, shape)):
+        raise TeError(f"{name}: v of {v.dtype}{list(v.shape)}, expected {data.dtype}{shape}")
+    is_empty = any(known_extent(extent) == 0 for extent in shape)
+
+    def source(*indices: PrimExpr) -> PrimExpr:
+        if is_empty:
+            return data(*indices)
+        wide = [widen_index(a, extent.dtype) for a, extent in zip(indices, data.shape, strict=True)]
+        inside: list[PrimExpr] = []
+        for d, (start, count, step) in bounds.items():
+            distance = wide[d] - start if step > 0 else start - wide[d]
+            wide[d] = distance // abs(step)
+            inside += [distance >= 0, distance % abs(step) == 0, wide[d] < count]
+        return scalar.if_then_else(scalar.all(*inside), v(*wide), data(*indices)) if inside else v(*wide)
+
+    return _rearrange(data.shape, source, name)
 
 
 _MAX_SECTIONS = 2**16

@@ -263,6 +263,98 @@ def conv2d_winograd(
     return _Tiles(tile_size, batch, inputs, counts, around).convolution(data, weight, channels, writes_blocks)
 
 
+# Weights without blocks
+
+
+def _plain_weight_reference(weight: Array, tile_size: int) -> Array:
+    matrix = _array(transforms(tile_size).weight)
+    return np.einsum("iy,jx,ocyx->ijoc", matrix, matrix, weight.astype("float64")).astype(weight.dtype)
+
+
+@operator("nn.contrib_conv2d_winograd_weight_transform", Pattern.OUT_FUSABLE, _plain_weight_reference)
+def contrib_conv2d_winograd_weight_transform(weight: Tensor, tile_size: int) -> Tensor:
+    """The weights of a convolution of 3 by 3, in the form of `nn.contrib_conv2d_winograd_without_weight_transform`.
+
+    tile_size: the size of the tiles of results, 2 or 4. The weight has the layout OIHW. The result has the axes y and x
+    of the points of a tile, output channel and input channel.
+    """
+    blocks = conv2d_winograd_weight_transform(weight, tile_size)
+    points = len(transforms(tile_size).weight)
+    return compute(
+        (points, points, *weight.shape[:2]),
+        lambda i, j, o, c: blocks(i, j, o // LANES, c, o % LANES),
+        "winograd_plain_weight",
+        "injective",
+        varargs_names=["i", "j", "o", "c"],
+    )
+
+
+def _contrib_reference(data: Array, weight: Array, tile_size: int, padding: Window, **_: Any) -> Array:
+    channels = weight.shape[2]
+    blocks = -(-channels // LANES)
+    padded = np.pad(weight, [(0, 0), (0, 0), (0, blocks * LANES - channels), (0, 0)])
+    packed = padded.reshape(*weight.shape[:2], blocks, LANES, -1).swapaxes(3, 4)
+    return _plain_reference(data, packed, channels, tile_size, padding)
+
+
+@operator("nn.contrib_conv2d_winograd_without_weight_transform", Pattern.OUT_FUSABLE, _contrib_reference)
+def contrib_conv2d_winograd_without_weight_transform(
+    data: Tensor,
+    weight: Tensor,
+    tile_size: int,
+    strides: Window = 1,
+    padding: Window = 0,
+    dilation: Window = 1,
+    groups: int = 1,
+    channels: int | None = None,
+    kernel_size: Window | None = None,
+    data_layout: str = "NCHW",
+    kernel_layout: str = "OIHW",
+    out_layout: str = "",
+    out_dtype: str = "",
+) -> Tensor:
+    """The convolution of an image with windows of 3 by 3 in steps of 1, by Winograd's algorithm.
+
+    The weight is a result of `nn.contrib_conv2d_winograd_weight_transform` for the same tile_size, 2 or 4.  padding:
+    the zeros around the image, as of `nn.conv2d`.  channels, kernel_size, data_layout, kernel_layout, out_layout,
+    out_dtype: those of the operands or the default.  strides, dilation, groups: 1.
+    """
+    name = "nn.contrib_conv2d_winograd_without_weight_transform"
+    _require_tile(name, tile_size)
+    if weight.ndim != 4:
+        raise TeError(f"{name}: weight of {weight.ndim} dimensions, expected 4")
+    outputs, inputs = require_known_extents(weight.shape[2:], name)
+    expected: dict[str, tuple[Any, Sequence[Any]]] = {
+        "strides": (strides, (1, [1, 1])),
+        "dilation": (dilation, (1, [1, 1])),
+        "groups": (groups, (1,)),
+        "channels": (channels, (None, outputs)),
+        "kernel_size": (kernel_size, (None, TAPS, [TAPS, TAPS])),
+        "data_layout": (data_layout, ("NCHW",)),
+        "kernel_layout": (kernel_layout, ("OIHW",)),
+        "out_layout": (out_layout, ("", "NCHW")),
+        "out_dtype": (out_dtype, ("", data.dtype)),
+    }
+    for attribute, (value, values) in expected.items():
+        if (list(value) if isinstance(value, list | tuple) else value) not in values:
+            raise TeError(f"{name}: {attribute} {value!r}, expected {' or '.join(map(repr, values))}")
+    blocks = -(-outputs // LANES)
+
+    def element(i: PrimExpr, j: PrimExpr, block: PrimExpr, c: PrimExpr, lane: PrimExpr) -> PrimExpr:
+        o = block * LANES + lane
+        at = weight(i, j, o, c)
+        return at if outputs % LANES == 0 else scalar.if_then_else(o < outputs, at, const(0, weight.dtype))
+
+    packed = compute(
+        (*weight.shape[:2], blocks, inputs, LANES),
+        element,
+        "winograd_packed_weight",
+        attrs=_STAYS,
+        varargs_names=["i", "j", "block", "c", "lane"],
+    )
+    return conv2d_winograd(data, packed, channels=outputs, tile_size=tile_size, padding=padding)
+
+
 def _require_weight(name: str, data: Tensor, weight: Tensor, inputs: Any, channels: int, tile_size: int) -> None:
     if weight.ndim != 5:
         raise TeError(f"{name}: weight of {weight.ndim} dimensions, expected 5")

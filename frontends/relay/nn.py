@@ -30,6 +30,10 @@ contrib_depthwise_conv2d_pack_int8 = operator_function("nn.contrib_depthwise_con
 contrib_dense_pack_int8 = operator_function("nn.contrib_dense_pack_int8")
 conv1d = operator_function("nn.conv1d")
 conv2d = operator_function("nn.conv2d")
+contrib_conv2d_winograd_weight_transform = operator_function("nn.contrib_conv2d_winograd_weight_transform")
+contrib_conv2d_winograd_without_weight_transform = operator_function(
+    "nn.contrib_conv2d_winograd_without_weight_transform"
+)
 conv2d_winograd = operator_function("nn.conv2d_winograd")
 conv2d_winograd_weight_transform = operator_function("nn.conv2d_winograd_weight_transform")
 conv3d = operator_function("nn.conv3d")

@@ -56,6 +56,7 @@ __all__ = [
     "cosh",
     "cumprod",
     "cumsum",
+    "dft",
     "divide",
     "einsum",
     "equal",
@@ -126,6 +127,7 @@ __all__ = [
     "scatter_elements",
     "scatter_nd",
     "searchsorted",
+    "segment_sum",
     "sequence_mask",
     "shape_of",
     "sigmoid",
@@ -135,12 +137,16 @@ __all__ = [
     "slice_like",
     "sliding_window",
     "sort",
+    "sparse_fill_empty_rows",
+    "sparse_reshape",
     "sparse_to_dense",
     "split",
     "sqrt",
     "squeeze",
     "stack",
     "std",
+    "stft",
+    "strided_set",
     "strided_slice",
     "subtract",
     "sum",
@@ -152,6 +158,8 @@ __all__ = [
     "transpose",
     "trilu",
     "trunc",
+    "trunc_divide",
+    "trunc_mod",
     "unique",
     "unravel_index",
     "variance",
@@ -195,6 +203,7 @@ concatenate = operator_function("concatenate")
 copy = operator_function("copy")
 cos = operator_function("cos")
 cosh = operator_function("cosh")
+dft: Callable[..., Any] = operator_function("dft")
 divide = operator_function("divide")
 einsum = operator_function("einsum")
 equal = operator_function("equal")
@@ -229,7 +238,7 @@ maximum = operator_function("maximum")
 mean = operator_function("mean")
 min = operator_function("min")
 minimum = operator_function("minimum")
-mod = operator_function("mod")
+mod = trunc_mod = operator_function("mod")
 multiply = operator_function("multiply")
 negative = operator_function("negative")
 not_equal = operator_function("not_equal")
@@ -253,6 +262,7 @@ sigmoid = operator_function("sigmoid")
 sign = operator_function("sign")
 sin = operator_function("sin")
 sinh = operator_function("sinh")
+sparse_reshape: Callable[..., Any] = operator_function("sparse_reshape")
 split: Callable[..., Any] = operator_function("split")
 sqrt = operator_function("sqrt")
 squeeze = operator_function("squeeze")
@@ -265,6 +275,7 @@ tanh = operator_function("tanh")
 tile = operator_function("tile")
 transpose = operator_function("transpose")
 trunc = operator_function("trunc")
+trunc_divide = operator_function("trunc_divide")
 unravel_index = operator_function("unravel_index")
 where = operator_function("where")
 zeros = operator_function("zeros")
@@ -353,13 +364,34 @@ def strided_slice(
     if slice_mode == "size":
         last = [_FAR if count < 0 else at + count for at, count in zip(first, last, strict=False)]
         steps = None
-    count = sorted(map(len, (first, last, steps or ())))[-1] if axes is None else len(axes)
+    count = _greatest_length(first, last, steps or ()) if axes is None else len(axes)
+    return call("strided_slice", data, **_slice_attributes(first, last, steps, count), axes=axes)
+
+
+def _greatest_length(*lists: Sequence[Any]) -> int:
+    return sorted(map(len, lists))[-1]
+
+
+def _slice_attributes(
+    first: Sequence[int], last: Sequence[int], steps: Sequence[int] | None, count: int
+) -> dict[str, Any]:
+    """The attributes of a slice along a number of axes, with Python's defaults for the last ones."""
     if steps is not None:
         steps = [*steps, *[1] * (count - len(steps))]
     forward = [True] * count if steps is None else [step > 0 for step in steps]
-    first = [*first, *(0 if up else _FAR for up in forward[len(first) :])]
-    last = [*last, *(_FAR if up else -_FAR for up in forward[len(last) :])]
-    return call("strided_slice", data, begin=first, end=last, strides=steps, axes=axes)
+    begin = [*first, *(0 if up else _FAR for up in forward[len(first) :])]
+    return {"begin": begin, "end": [*last, *(_FAR if up else -_FAR for up in forward[len(last) :])], "strides": steps}
+
+
+@relay_function("strided_set")
+def strided_set(data: Expr, v: Expr, begin: Any, end: Any, strides: Any = None) -> Expr:
+    """A copy of `data` in which a slice is replaced by `v`, as by Python's `data[begin:end:stride] = v`.
+
+    Shorter lists leave starts, ends and strides of the last axes to Python's defaults.
+    """
+    first, last, steps = (constant_numbers(each, "strided_set") for each in (begin, end, strides))
+    count = _greatest_length(first, last, steps or ())
+    return call("strided_set", data, v, **_slice_attributes(first, last, steps, count))
 
 
 _FAR = 2**31 - 1
@@ -484,7 +516,66 @@ def unique(data: Expr, is_sorted: bool = True, return_counts: bool = False) -> T
     return TupleWrapper(call, 5 if return_counts else 4)
 
 
+@host_operator("sparse_fill_empty_rows", "sparse_indices sparse_values dense_shape default_value", {})
+def _filled_rows_type(types: Sequence[TensorType], attributes: Mapping[str, Any]) -> Type:
+    require_ranks("sparse_fill_empty_rows", types, 2, 1, 1, -1)
+    indices, values, *_ = types
+    count = Any_()
+    rows = [TensorType([count, indices.shape[1]], "int64"), TensorType([count], values.dtype)]
+    return TupleType([*rows, TensorType([Any_()], "int64")])
+
+
+@relay_function("sparse_fill_empty_rows", "default_value")
+def sparse_fill_empty_rows(
+    sparse_indices: Expr, sparse_values: Expr, dense_shape: Expr, default_value: Any
+) -> TupleWrapper:
+    """The indices and the values of sparse elements, with an element in the first column of each empty row; and for
+    each row 1 if it was empty, else 0.
+
+    sparse_indices: an index tuple in each row, ordered by the first index.  dense_shape: the shape that they are for.
+    default_value: the value of the new elements.
+    """
+    operands = [sparse_indices, sparse_values, dense_shape, default_value]
+    return TupleWrapper(host_call("sparse_fill_empty_rows", operands), 3)
+
+
+# Signals
+
+
+@relay_function("stft", "window")
+def stft(
+    data: Expr,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Any = None,
+    normalized: bool = False,
+    onesided: bool = True,
+) -> Expr:
+    """The Fourier transforms of overlapping parts of a signal.
+
+    hop_length: by default a quarter of n_fft.  win_length: by default n_fft.  window: the factors of the elements of a
+    part, by default 1. The other arguments are those of the operator.
+    """
+    size = n_fft if win_length is None else win_length
+    factors = call("ones", shape=[size], dtype="float32") if window is None else as_expr(window)
+    sizes = {"n_fft": n_fft, "hop_length": n_fft // 4 if hop_length is None else hop_length, "win_length": size}
+    return call("stft", data, factors, **sizes, normalized=normalized, onesided=onesided)
+
+
 # Reductions and sums
+
+
+@relay_function("segment_sum")
+def segment_sum(data: Expr, segment_ids: Expr, num_segments: Any = None) -> Expr:
+    """The sums of the slices of `data` along the first axis that have one number.
+
+    segment_ids: the number of each slice.  num_segments: the number of sums, by default the greatest number plus 1.
+    """
+    if num_segments is None and not isinstance(segment_ids, Constant):
+        return segment_sum(data, segment_ids, call("max", segment_ids) + 1)
+    count = int(segment_ids.array.max(initial=-1)) + 1 if num_segments is None else num_segments  # pyright: ignore[reportAttributeAccessIssue]
+    return call("segment_sum", data, segment_ids, num_segments=int(constant_number(count, "segment_sum")))
 
 
 @relay_function("cumsum")

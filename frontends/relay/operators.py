@@ -29,7 +29,9 @@ _COUNTS: dict[str, Callable[[Mapping[str, Any]], int]] = {
     "split": _sections,
     **{f"nn.batch_norm{kind}": lambda attributes: 3 for kind in ("", "_training")},
     **{f"nn.max_pool{rank}d_with_places": lambda attributes: 2 for rank in (1, 2, 3)},
+    "dft": lambda attributes: 2,
     "nn.sparse_transpose": lambda attributes: 3,
+    "sparse_reshape": lambda attributes: 2,
     **{f"random.{name}": lambda attributes: 2 for name in _RANDOM},
     "topk": lambda attributes: 2 if attributes.get("ret_type", "both") == "both" else 1,
 }

@@ -29,8 +29,10 @@ from stepwell.operators import (
     reduction,
     scans,
     sorting,
+    spectra,
     transform,
     vision,
+    winograd,
 )
 
 A = te.placeholder((2, 3), name="A")
@@ -45,6 +47,8 @@ X = te.placeholder((1, 3, 3, 3), name="X")
 D = te.placeholder((1, 3, 3, 3, 3), name="D")
 W = te.placeholder((3, 2, 3, 3), name="W")
 P = te.placeholder((1, 1, 3, 3, 4), name="P")
+
+PLAIN = te.placeholder((4, 4, 2, 3), name="plain")
 
 WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "bits of a float": (lambda: math.bitwise_not(A), "bitwise_not of float32, expected integers"),
@@ -593,6 +597,72 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
             te.placeholder((1, 1, 2, 2, 4)), P, 4, weight_layout="OIHW4o", data_layout="NCHW4c"
         ),
         "a window of [3, 3], dilated [1, 1], is larger than the image [1, 1, 2, 2, 4]",
+    ),
+    "a rounded quotient of bools": (lambda: broadcast.trunc_divide(B, B), "trunc_divide of bool, expected numbers"),
+    "a slice set to another": (
+        lambda: transform.strided_set(A, A, [0], [1]),
+        "strided_set: v of float32[2, 3], expected float32[1, 3]",
+    ),
+    "a slice of more axes": (
+        lambda: transform.strided_set(A, A, [0, 0, 0], [1, 1, 1]),
+        "strided_set: 3 begins, 3 ends, 3 strides, 3 axes of 2 dimensions",
+    ),
+    "too few numbers of slices": (
+        lambda: indexing.segment_sum(A, te.placeholder((3,), "int32"), 2),
+        "segment_sum: data of shape [2, 3] with segment_ids of shape [3], expected a number for each slice",
+    ),
+    "a negative number of sums": (
+        lambda: indexing.segment_sum(A, te.placeholder((2,), "int32"), -1),
+        "segment_sum: num_segments -1, expected 0 or more",
+    ),
+    "sums of bools": (
+        lambda: indexing.segment_sum(B, te.placeholder((2,), "int32"), 1),
+        "scatter_nd: 'add' of bool, expected numbers",
+    ),
+    "a shape of floats": (
+        lambda: coordinates.sparse_reshape(I, te.placeholder((3,)), te.placeholder((2,), "int32")),
+        "sparse_reshape: prev_shape of float32, expected integers",
+    ),
+    "a shape of two dimensions": (
+        lambda: coordinates.sparse_reshape(I, te.placeholder((3,), "int32"), I),
+        "sparse_reshape: new_shape of 2 dimensions, expected 1",
+    ),
+    "indices of another shape": (
+        lambda: coordinates.sparse_reshape(I, te.placeholder((2,), "int32"), te.placeholder((2,), "int32")),
+        "sparse_reshape: indices of length 3, shapes of 2 and 2 sizes",
+    ),
+    "a spectrum of integers": (lambda: spectra.dft(I, I), "dft: a signal of int32, expected float32 or float64"),
+    "parts of other types": (
+        lambda: spectra.dft(A, I),
+        "dft: parts of float32 of 2 dimensions and int32 of 2 dimensions, expected the same",
+    ),
+    "parts of other shapes": (
+        lambda: spectra.dft(A, te.placeholder((3, 2))),
+        "dft: parts of shapes [2, 3] and [3, 2], expected the same",
+    ),
+    "a batch of batches": (
+        lambda: spectra.stft(X, te.placeholder((2,)), 2, 1, 2),
+        "stft: a signal of 4 dimensions, expected 1, or 2 for a batch",
+    ),
+    "a wide window": (
+        lambda: spectra.stft(A, te.placeholder((3,)), 2, 1, 3),
+        "stft: n_fft 2, win_length 3, hop_length 1, expected positive sizes, and win_length up to n_fft",
+    ),
+    "a window of another length": (
+        lambda: spectra.stft(A, te.placeholder((3,)), 2, 1, 2),
+        "stft: window of shape [3], expected [2]",
+    ),
+    "a short signal": (
+        lambda: spectra.stft(A, te.placeholder((2,)), 4, 1, 2),
+        "stft: a signal of 3 elements, expected 4 or more",
+    ),
+    "steps by Winograd's algorithm": (
+        lambda: winograd.contrib_conv2d_winograd_without_weight_transform(X, PLAIN, 2, strides=2),
+        "nn.contrib_conv2d_winograd_without_weight_transform: strides 2, expected 1 or [1, 1]",
+    ),
+    "a weight in blocks": (
+        lambda: winograd.contrib_conv2d_winograd_without_weight_transform(X, A, 2),
+        "nn.contrib_conv2d_winograd_without_weight_transform: weight of 2 dimensions, expected 4",
     ),
 }
 

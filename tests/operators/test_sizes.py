@@ -193,6 +193,20 @@ def test_places_are_found_in_as_many_rows_as_the_caller_says() -> None:
     _check("searchsorted", [SEQUENCE, VALUES], numbers, {})
 
 
+def test_slices_are_added_and_set_in_as_many_rows_as_the_caller_says() -> None:
+    cases = [(updates, places[:, 0]) for _, places, updates in (_rows(*sizes) for sizes in SIZES)]
+    _check("segment_sum", [UPDATES, te.placeholder((m,), "int32", name="numbers")], cases, {"num_segments": 3})
+    rows = te.placeholder((n, 2), name="two")
+    pairs = [(x, x[:, :2] + 1) for x, _, _ in (_rows(*sizes) for sizes in SIZES)]
+    _check("strided_set", [ROWS, rows], pairs, {"begin": [0, 3], "end": [2**31, 0], "strides": [1, -2]})
+
+
+def test_signals_are_as_long_as_the_caller_says() -> None:
+    choose, window = np.random.default_rng(0), te.placeholder((3,), name="window")
+    cases = [(choose.random(size), choose.random(3)) for size in (4, 5, 9)]
+    _check("stft", [SEQUENCE, window], cases, {"n_fft": 4, "hop_length": 2, "win_length": 3})
+
+
 def _check(name: str, tensors: list[Any], cases: Sequence[tuple[np.ndarray, ...]], attributes: dict[str, Any]) -> None:
     """Asserts that an operator, built once, agrees with its reference."""
     run = build(te.create_prim_func([*tensors, OPERATORS[name].formula(*tensors, **attributes)]))["main"]

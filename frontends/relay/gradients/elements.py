@@ -161,7 +161,7 @@ def _where(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [None, collapse(chosen[0], shape(node), x), collapse(chosen[1], shape(node), y)]
 
 
-@rule("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "floor_divide")
+@rule("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "floor_divide", "trunc_divide")
 @rule("logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor")
 def _compare(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [None, None]

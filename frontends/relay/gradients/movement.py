@@ -130,6 +130,12 @@ def _strided_slice(node: Call, grad: Any) -> Sequence[Expr | None]:
     return [grad]
 
 
+@rule("strided_set")
+def _strided_set(node: Call, grad: Any) -> Sequence[Expr | None]:
+    others = call("strided_set", grad, zeros_like(node.args[1]), **node.attrs)
+    return [others, call("strided_slice", grad, **node.attrs)]
+
+
 @rule("sliding_window")
 def _sliding_window(node: Call, grad: Any) -> Sequence[Expr | None]:
     (x,) = node.args
@@ -172,6 +178,17 @@ def _gather_nd(node: Call, grad: Any) -> Sequence[Expr | None]:
     if node.attrs.batch_dims:  # pyright: ignore[reportAttributeAccessIssue]
         raise UnsupportedError("gradient of gather_nd with batch_dims")
     return [call("scatter_nd", zeros_like(data), indices, grad, mode="add"), None]
+
+
+@rule("segment_sum")
+def _segment_sum(node: Call, grad: Any) -> Sequence[Expr | None]:
+    data, numbers = node.args
+    count = node.attrs.num_segments  # pyright: ignore[reportAttributeAccessIssue]
+    low, high = (Constant(np.asarray(bound, dtype(numbers))) for bound in (-count, count))
+    inside = call("logical_and", call("greater_equal", numbers, low), call("less", numbers, high))
+    slices = call("gather_nd", grad, call("expand_dims", numbers, axis=0))
+    column = call("reshape", inside, newshape=[-1, *[1] * (len(shape(data)) - 1)])
+    return [call("where", column, slices, zeros_like(slices)), None]
 
 
 @rule("adv_index")

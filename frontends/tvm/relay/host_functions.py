@@ -43,6 +43,18 @@ def _filled(data: Array, count: int) -> Array:
     return result
 
 
+def sparse_fill_empty_rows(_: str, indices: Array, values: Array, shape: Array, default_value: Array) -> Any:
+    """See `relay.sparse_fill_empty_rows`."""
+    rows = np.arange(int(shape[0]), dtype=np.int64)
+    is_empty = ~np.isin(rows, indices[:, 0])
+    new = np.zeros((int(is_empty.sum()), indices.shape[1]), np.int64)
+    new[:, 0] = rows[is_empty]
+    places = np.concatenate([indices.astype(np.int64), new])
+    order = np.argsort(places[:, 0], kind="stable")
+    added = np.full(len(new), default_value.reshape(()), values.dtype)
+    return places[order], np.concatenate([values, added])[order], is_empty.astype(np.int64)
+
+
 # Boxes
 
 
@@ -176,6 +188,7 @@ def _separate(boxes: Array, threshold: float) -> Array:
 
 HOST_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "argwhere": argwhere,
+    "sparse_fill_empty_rows": sparse_fill_empty_rows,
     "unique": unique,
     "vision.all_class_non_max_suppression": all_class_non_max_suppression,
     "vision.get_valid_counts": get_valid_counts,

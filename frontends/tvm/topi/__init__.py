@@ -13,7 +13,7 @@ from ....expressions.functions import floordiv as floordiv_of
 from ....expressions.functions import floormod as floormod_of
 from ....expressions.functions import if_then_else
 from ....expressions.tensor import Tensor, compute
-from ....operators import broadcast, coordinates, indexing, layouts, like, scans, sorting
+from ....operators import broadcast, coordinates, indexing, layouts, like, scans, sorting, spectra
 from ....operators import einsum as _einsum
 from ....operators import math as _math
 from ....operators import transform as _transform
@@ -108,6 +108,7 @@ __all__ = [
     "cuda",
     "cumprod",
     "cumsum",
+    "dft",
     "div",
     "divide",
     "einsum",
@@ -189,11 +190,13 @@ __all__ = [
     "sliding_window",
     "sort",
     "sparse",
+    "sparse_reshape",
     "sparse_to_dense",
     "split",
     "sqrt",
     "squeeze",
     "stack",
+    "stft",
     "strided_set",
     "strided_slice",
     "subtract",
@@ -385,9 +388,45 @@ def sparse_to_dense(
     return coordinates.sparse_to_dense(sparse_indices, sparse_values, rest, output_shape)
 
 
+def sparse_reshape(
+    sparse_indices: Tensor,
+    prev_shape: Tensor,
+    new_shape: Tensor,
+    new_sparse_indices_shape: Any = None,
+    new_shape_shape: Any = None,
+) -> list[Tensor]:
+    """The indices of sparse elements in another shape, and this shape, with a size in place of -1.
+
+    new_sparse_indices_shape, new_shape_shape: ignored; the shapes of the results follow from the operands.
+    """
+    return coordinates.sparse_reshape(sparse_indices, prev_shape, new_shape)
+
+
 def matrix_set_diag(data: Tensor, diagonal: Tensor, k: int | Sequence[int] = 0, align: str = "RIGHT_LEFT") -> Tensor:
     """Matrices in which a diagonal, or the diagonals from `k[0]` to `k[1]`, are replaced."""
     return coordinates.matrix_set_diag(data, diagonal, **coordinates.diagonal_attributes(k, align))
+
+
+# Signals
+
+
+def dft(re_data: Tensor, im_data: Tensor, inverse: Any = False) -> list[Tensor]:
+    """The real and the imaginary parts of the discrete Fourier transform along the last axis."""
+    return spectra.dft(re_data, im_data, bool(inverse))
+
+
+def stft(
+    data: Tensor,
+    n_fft: int,
+    hop_length: int,
+    win_length: int,
+    window: Tensor,
+    normalized: Any,
+    onesided: Any,
+    output_shape: Any = None,
+) -> Tensor:
+    """The Fourier transforms of overlapping parts of a signal. output_shape: ignored; it follows from the operands."""
+    return spectra.stft(data, window, n_fft, hop_length, win_length, bool(normalized), bool(onesided))
 
 
 # Orders

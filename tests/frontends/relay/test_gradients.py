@@ -85,6 +85,9 @@ CASES: dict[str, tuple[list[tuple[int, ...]], Callable[..., list[Any]]]] = {
             op.gather_nd(x, relay.const(ROWS)),
             nn.batch_flatten(x), nn.dropout(x), op.sliding_window(x * x, 0, [2, 2], [1, 1]),
             op.sliding_window(x, -1, [1], [2]),
+            op.strided_set(x * x, op.strided_slice(x, [0, 0], [2, 2]), [0, 2], [2, 0], [1, -1]),
+            op.segment_sum(x, relay.const(np.array([2, 0], "int32")), 3), op.trunc_divide(x, y),
+            op.segment_sum(x * x, relay.const(np.array([-1, 5], "int32")), 2),
         ],
     ),
     "coordinates": (

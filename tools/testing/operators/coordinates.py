@@ -58,6 +58,22 @@ def sparse_samples(draw: Draw) -> Sample:
 
 
 @st.composite
+def sparse_shapes(draw: Draw) -> Sample:
+    """Indices of elements of a tensor, its shape, and the same sizes with others merged or split."""
+    old = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    new = [*old, 1] if draw(st.booleans()) else draw(st.permutations(old))
+    if len(new) > 1 and draw(st.booleans()):
+        new = [new[0] * new[1], *new[2:]]
+    if draw(st.booleans()):
+        new = [*new]
+        new[draw(st.integers(0, len(new) - 1))] = -1
+    rows = draw(st.sampled_from((0, 1, 5)))
+    places = np.random.default_rng(draw(st.integers(0, 2**16))).integers(0, old, (rows, len(old)))
+    kinds = [draw(st.sampled_from(("int32", "int64"))) for _ in range(3)]
+    return Sample([np.asarray(each, kind) for each, kind in zip((places, old, new), kinds, strict=True)])
+
+
+@st.composite
 def diagonal_samples(draw: Draw) -> Sample:
     rows, columns = draw(st.integers(1, 5)), draw(st.integers(1, 5))
     low, high = sorted(draw(st.integers(1 - rows, columns - 1)) for _ in range(2))
@@ -94,6 +110,7 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "matrix_set_diag": diagonal_samples(),
     "meshgrid": grid_samples(),
     "nn.nll_loss": loss_samples(),
+    "sparse_reshape": sparse_shapes(),
     "sparse_to_dense": sparse_samples(),
     "unravel_index": unravel_samples(),
 }

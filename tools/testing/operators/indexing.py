@@ -67,6 +67,12 @@ def scatter_nd_samples(draw: Draw) -> Sample:
 
 
 @st.composite
+def segment_samples(draw: Draw) -> Sample:
+    data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from(NUMBERS)))
+    return Sample([data, random_indices(draw, data.shape[:1])], {"num_segments": draw(st.sampled_from((0, 1, 3, 8)))})
+
+
+@st.composite
 def reverse_sequence_samples(draw: Draw) -> Sample:
     data = numbers(draw, draw(SHAPES.filter(lambda shape: len(shape) > 1)), draw(st.sampled_from(ALL)))
     along, batch = draw(st.permutations(range(data.ndim)))[:2]
@@ -90,4 +96,5 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "sequence_mask": sequence_mask_samples(),
     "scatter_elements": scatter_samples(),
     "scatter_nd": scatter_nd_samples(),
+    "segment_sum": segment_samples(),
 }

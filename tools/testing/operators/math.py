@@ -76,7 +76,7 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "clip": clips(),
     "reinterpret": bits(),
     **dict.fromkeys(("add", "subtract", "multiply", "maximum", "minimum"), binary_samples()),
-    **dict.fromkeys(("divide", "floor_divide", "mod", "floor_mod"), binary_samples(nonzero=True)),
+    **dict.fromkeys(("divide", "floor_divide", "trunc_divide", "mod", "floor_mod"), binary_samples(nonzero=True)),
     "atan2": binary_samples(FLOATS),
     "power": binary_samples(FLOATS, (0.25, 4), (-2, 2)),
     **dict.fromkeys(("left_shift", "right_shift"), binary_samples(INTEGERS, right=(0, 7))),

@@ -15,6 +15,7 @@ from .sampling import (
     INTEGERS,
     SHAPES,
     SIGNED,
+    SMALL,
     Array,
     Draw,
     Sample,
@@ -58,6 +59,18 @@ def _slice(draw: Draw, data: Array) -> dict[str, Any]:
     bound, step = st.integers(-9, 9), st.sampled_from((1, 1, 2, 3, -1, -2))
     begin, end, strides = (draw(st.lists(each, min_size=count, max_size=count)) for each in (bound, bound, step))
     return {"begin": begin, "end": end, "strides": strides, "axes": list(chosen)}
+
+
+@st.composite
+def slice_updates(draw: Draw) -> Sample:
+    """A tensor, and another slice of it."""
+    data = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from((*ALL, *SMALL))))
+    chosen = _slice(draw, data)
+    bounds = {name: chosen[name][: draw(st.integers(1, data.ndim))] for name in ("begin", "end", "strides")}
+    count = min(map(len, bounds.values()))
+    bounds = {name: values[:count] for name, values in bounds.items()}
+    where = tuple(slice(*each) for each in zip(*bounds.values(), strict=True))
+    return Sample([data, numbers(draw, data[where].shape, data.dtype.name)], bounds)
 
 
 def _sections(draw: Draw, data: Array) -> dict[str, Any]:
@@ -152,6 +165,7 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
         lambda draw, data: {"repeats": draw(st.integers(1, 3)), "axis": any_axis(draw, data.ndim)}, rank=1
     ),
     "tile": tensor_samples(lambda draw, data: {"reps": draw(st.lists(st.integers(1, 3), max_size=4))}),
+    "strided_set": slice_updates(),
     "strided_slice": tensor_samples(_slice, rank=1),
     "sliding_window": tensor_samples(_windows, FILLED, rank=1),
     "split": tensor_samples(_sections, FILLED, rank=1),

@@ -33,7 +33,25 @@ def winograd_convolutions(draw: Draw) -> Sample:
     return Sample([data, numbers(draw, weight, dtype, -2, 2)], attributes)
 
 
+@st.composite
+def plain_convolutions(draw: Draw) -> Sample:
+    """As `winograd_convolutions`, with weights without blocks."""
+    dtype, tile = draw(st.sampled_from(("float32", "float64"))), draw(st.sampled_from((2, 4)))
+    channels, inputs = draw(CHANNELS), draw(CHANNELS)
+    shape = [draw(st.integers(0, 3)), inputs, *(draw(st.integers(3, 11)) for _ in range(2))]
+    weight = numbers(draw, (tile + 2, tile + 2, channels, inputs), dtype, -2, 2)
+    attributes = {
+        "tile_size": tile,
+        "padding": any_padding(draw, 2, 2),
+        "kernel_size": draw(st.sampled_from((3, None))),
+    }
+    attributes["channels"] = draw(st.sampled_from((channels, None)))
+    return Sample([numbers(draw, shape, dtype, -4, 4), weight], attributes)
+
+
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
+    "nn.contrib_conv2d_winograd_weight_transform": winograd_weights(),
+    "nn.contrib_conv2d_winograd_without_weight_transform": plain_convolutions(),
     "nn.conv2d_winograd": winograd_convolutions(),
     "nn.conv2d_winograd_weight_transform": winograd_weights(),
 }
