@@ -203,8 +203,40 @@ ABSENT: dict[str, dict[str, str]] = {
         "TransformMmaBufferLayout": "T.mma_sync and the intrinsics of tvm.tir.tensor_intrin.cuda",
         "VerifyVTCMLimit": "expected the target llvm or cuda",
     },
+    "tvm.relay": {
+        "collage": "relay.build with a target of libraries (`llvm -libs=cblas`), or relay.transform.PartitionGraph",
+        "copy_shape_func": "sizes of results follow from the types of operators",
+        "debug": "tvm.contrib.debugger.debug_executor, which shows the results of kernels",
+        "dyn": "relay.reshape and others, whose attributes may be expressions",
+        "memory_alloc": "the memory of graphs is planned by relay.build",
+        "memory_plan": "the memory of graphs is planned by relay.build",
+    },
+    "tvm.relay.analysis": {
+        **dict.fromkeys(
+            ("collect_device_annotation_ops", "collect_device_info"),
+            "relay.transform.PlanDevices, and relay.transform.RecoverVirtualDeviceMap on its result",
+        ),
+        "sparse_conv2d": "relay.data_dep_optimization.bsr_conv2d.convert",
+        "sparse_dense": "relay.data_dep_optimization.bsr_dense.convert",
+    },
     "tvm.relay.transform": {
+        "CapturePostDfsIndexInSpans": "places in source texts are not recorded",
+        "CollagePartition": "relay.transform.MergeComposite and PartitionGraph, with the patterns of one compiler",
+        "Defunctionalization": "functions as values are interpreted: relay.create_executor, relay.transform.LambdaLift",
         "InferLayout": "relay.transform.ConvertLayout",
+        "InlineCompilerFunctionsBoundTo": "relay.transform.Inline of functions with the attribute `Inline`",
+        "LayoutConfig": "relay.transform.ConvertLayout changes all layers, AlterOpLayout those of a user's function",
+        "ManifestLifetimes": "the memory of graphs is planned by relay.build",
+        **dict.fromkeys(
+            ("MarkCompilerFunctionsAsExtern", "OutlineCompilerFunctionsWithExistingGlobalSymbols"),
+            "relay.transform.PartitionGraph, whose functions relay.build gives to their compiler",
+        ),
+        "RewriteAnnotatedOps": "relay.transform.PlanDevices",
+        "SplitArgs": "kernels have any number of arguments",
+        **dict.fromkeys(
+            ("ToCPS", "to_cps", "un_cps"),
+            "functions return their results: relay.transform.ToANormalForm orders the steps of a graph",
+        ),
     },
     "tvm._ffi": {"extract_ext_funcs": "tvm.register_func registers functions of Python"},
     "tvm.relay.frontend": dict.fromkeys(

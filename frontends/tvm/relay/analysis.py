@@ -60,6 +60,7 @@ from .fake_quantization import operators_of_region
 from .interpreter import Interpreter
 from .normal_forms import shared_expression
 from .regions import AnnotatedRegionSet
+from .transform import FuseOps, SimplifyInference
 from .unmatched import unmatched_patterns
 from .weights import transposed_weight
 
@@ -240,6 +241,15 @@ def get_calibration_data(mod: IRModule, data: Mapping[str, Any]) -> dict[GlobalV
     return result
 
 
+def extract_fused_functions(mod: IRModule) -> dict[int, Function]:
+    """The functions that `FuseOps` makes of the simplified graphs of a module, one for several that are structurally
+    equal, by their structural hash."""
+    fused = FuseOps(3)(SimplifyInference()(mod))
+    nodes = [node for _, func in fused.items() for node in post_order(func)]
+    kernels = [each for each in nodes if isinstance(each, Function) and "Primitive" in (each.attrs or {})]
+    return {structural_hash(each): each for each in kernels}
+
+
 def list_fake_quantized_op_freqs(mod: IRModule) -> dict[str, int]:
     """The number of calls of each operator between `qnn.dequantize` and `qnn.quantize`, by its name."""
     counts: dict[str, int] = {}
@@ -399,6 +409,7 @@ __all__ = [
     "check_kind",
     "count_layers",
     "detect_feature",
+    "extract_fused_functions",
     "extract_intermdeiate_expr",
     "free_type_vars",
     "free_vars",
