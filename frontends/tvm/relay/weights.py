@@ -94,7 +94,7 @@ def blocks_of(matrix: Array, block: Sequence[int]) -> tuple[Array, Array, Array]
 
 def is_sparse_enough(weight: Array, threshold: float) -> bool:
     """Whether the share of zeros reaches a threshold."""
-    return weight.size > 0 and 1 - np.count_nonzero(weight) / weight.size >= threshold
+    return bool(weight.size and 1 - np.count_nonzero(weight) / weight.size >= threshold)
 
 
 class _SparseWeights:

@@ -123,7 +123,7 @@ def test_functions_that_are_fused_alike_are_one() -> None:
         relay.nn.conv2d(y, relay.var(name), kernel_size=(3, 3), padding=(1, 1), channels=1) for name in ("a", "b", "c")
     ]
     mod = tvm.IRModule.from_expr(relay.add(parts[2], relay.add(parts[0], parts[1])))
-    kernels = relay.analysis.extract_fused_functions(mod)
+    kernels: dict[int, Any] = {**relay.analysis.extract_fused_functions(mod)}
     assert sorted(each.body.op.name for each in kernels.values()) == ["add", "nn.conv2d"]
     assert all(relay.analysis.structural_hash(each) == number for number, each in kernels.items())
 
