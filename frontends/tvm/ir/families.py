@@ -99,6 +99,17 @@ class BaseFunc(RelayExpr, members=_functions):
     """Functions on buffers, and those of graphs and programs."""
 
 
+def _with_script() -> tuple[Any, ...]:
+    # lazy: programs import this package
+    from ..relax.expr import Scriptable as ProgramNode
+
+    return FunctionModule, IRModule, ProgramNode
+
+
+class Scriptable(metaclass=Family, members=_with_script):
+    """Modules, functions, and the nodes of programs, which have a text (`script`)."""
+
+
 class SourceName(str):
     """The name of a text, as of a `Span`."""
 
@@ -109,5 +120,6 @@ class SourceName(str):
 
 
 __all__ = [
-    "Attrs", "BaseExpr", "BaseFunc", "GlobalInfo", "Node", "RelayExpr", "SourceName", "Type", "TypeConstraint",
+    "Attrs", "BaseExpr", "BaseFunc", "GlobalInfo", "Node", "RelayExpr", "Scriptable", "SourceName", "Type",
+    "TypeConstraint",
 ]  # fmt: skip
