@@ -235,6 +235,17 @@ ABSENT: dict[str, dict[str, str]] = {
         "undef": "a block that stores nothing where elements have no value",
         "tvm_bmma_sync": "tvm_mma_sync: matrices of bits are products of integers of 4 bits or more",
     },
+    "tvm.topi.vision": {
+        name: f"the number of boxes depends on their elements, expected relay.vision.{name}"
+        for name in (
+            "all_class_non_max_suppression",
+            "get_valid_counts",
+            "multibox_transform_loc",
+            "non_max_suppression",
+            "proposal",
+        )
+    }
+    | {"multibox_detection": "relay.vision.multibox_transform_loc and relay.vision.non_max_suppression"},
     "tvm.topi": {
         "argwhere": "the sizes of tensors do not depend on their elements, expected te.if_then_else on a condition",
     },
