@@ -146,7 +146,7 @@ def _argument(writer: ExpressionEmitter, memory: Mapping[Buffer, SSAValue], arg:
         case BufferPointer() if arg.read is not None:
             return _pointer_for_reads(writer, memory, arg, arg.read)
         case BufferPointer() if arg.indices or not (arg.is_base or arg.buffer.is_compact):
-            indices = [writer.write(index) for index in _indices(arg)]
+            indices = [writer.write(index) for index in arg.indices or (as_expr(0),) * len(arg.buffer.shape)]
             return writer.builder.insert(AddressOfOp(_memory_of(memory, arg.buffer), indices)).pointer
         case BufferPointer():
             return writer.builder.insert(BufferDataOp(_memory_of(memory, arg.buffer))).pointer
@@ -159,15 +159,11 @@ def _pointer_for_reads(
 ) -> SSAValue:
     """A pointer through which elements are only read. extent: their number."""
     data = writer.builder.insert(BufferDataOp(_memory_of(memory, pointer.buffer))).pointer
-    (offset,) = pointer.buffer.offset_of(_indices(pointer))
+    buffer = pointer.buffer
+    offset = buffer.offset_of(pointer.indices)[0] if pointer.indices else buffer.elem_offset
     type = data.type
     assert isinstance(type, HandleType)
     return writer.builder.insert(AccessPtrOp(data, writer.write(offset), writer.write(extent), 1, type)).pointer
-
-
-def _indices(pointer: BufferPointer) -> Sequence[PrimExpr]:
-    """The indices of the element of a pointer."""
-    return pointer.indices or (as_expr(0),) * len(pointer.buffer.shape)
 
 
 def _result_type(dtype: str) -> Attribute | None:

@@ -12,6 +12,7 @@ from ..expressions.expr import PrimExpr, Select, cast, const
 from ..expressions.tensor import Tensor, compute
 from .definition import Pattern, operator
 from .requirements import require_floats
+from .windows import require_known_extents
 
 Array = Any
 
@@ -110,19 +111,17 @@ def yolo_reorg(data: Tensor, stride: int) -> Tensor:
     """An image [N, C, H, W] with `stride` times fewer rows and columns and `stride ** 2` times as many channels, in the
     order of Darknet: pixels of the image, read as C / stride ** 2 channels of a greater one.
 
-    Channels are divisible by `stride ** 2`, rows and columns by `stride`.
+    Channels are divisible by `stride ** 2`, rows and columns by `stride`; their numbers are known.
     """
     if data.ndim != 4 or stride < 1:
         raise TeError(
             f"{_REORG}: shape {list(data.shape)} with a stride of {stride}, expected 4 dimensions and at least 1"
         )
-    batch, channels, height, width = data.shape
-    if any(
-        isinstance(n, int) and n % factor for n, factor in ((channels, stride**2), (height, stride), (width, stride))
-    ):
+    channels, height, width = require_known_extents(data.shape[1:], _REORG)
+    if channels % stride**2 or height % stride or width % stride:
         raise TeError(f"{_REORG}: shape {list(data.shape)}, which a stride of {stride} does not divide")
     parts = channels // stride**2
-    sizes = [batch, channels * stride**2, height // stride, width // stride]
+    sizes = [data.shape[0], channels * stride**2, height // stride, width // stride]
 
     def element(n: PrimExpr, channel: PrimExpr, row: PrimExpr, column: PrimExpr) -> PrimExpr:
         flat = (channel * sizes[2] + row) * sizes[3] + column

@@ -41,8 +41,10 @@ from . import meta_schedule as meta_schedule
 from . import nd as ndarray
 from .absent import report_absent
 from .aliases import install
+from .containers import register_object
 from .driver import build, compile, lower
 from .intrinsics import register_intrin_rule
+from .ir import EnvFunc, load_json, save_json
 from .ir.module import IRModule
 from .legacy import build_config, expr, module, schedule, stmt, tensor
 from .nd import (
@@ -72,11 +74,19 @@ from .runtime import DataType, DataTypeCode, Object, convert
 from .runtime import Module as Module
 from .te import *  # noqa: F403
 from .tir import Select as select
-from .tir import ir_builder
+from .tir import bijective_layout, call_llvm_intrin, ir_builder, layout
 from .tir.functions import call_intrin, call_pure_intrin
 from .version import __version__
 
 __getattr__ = report_absent("tvm")
+
+# The names of v0.6.
+TVMContext = Device
+TVMType = DataType
+TypeCode = DataTypeCode
+get_env_func = EnvFunc.get
+register_node = register_object
+float32, handle, int8, int32 = "float32", "handle", "int8", "int32"
 
 __tvmscript__ = Word("tvm")
 """The meaning of the name of this package in a TVMScript program."""
@@ -87,14 +97,19 @@ __all__ = [
     "Device",
     "IRModule",
     "Object",
+    "TVMContext",
     "TVMError",
+    "TVMType",
+    "TypeCode",
     "__version__",
     "arith",
     "auto_scheduler",
     "autotvm",
+    "bijective_layout",
     "build",
     "build_config",
     "call_intrin",
+    "call_llvm_intrin",
     "call_pure_intrin",
     "cl",
     "compile",
@@ -108,15 +123,22 @@ __all__ = [
     "driver",
     "expr",
     "ext_dev",
+    "float32",
+    "get_env_func",
     "get_global_func",
     "gpu",
+    "handle",
     "hexagon",
     "hybrid",
     "install",
     "instrument",
+    "int8",
+    "int32",
     "ir",
     "ir_builder",
     "ir_pass",
+    "layout",
+    "load_json",
     "lower",
     "metal",
     "module",
@@ -127,12 +149,15 @@ __all__ = [
     "register_func",
     "register_global_func",
     "register_intrin_rule",
+    "register_node",
+    "register_object",
     "relax",
     "relay",
     "rocm",
     "rpc",
     "runtime",
     "s_tir",
+    "save_json",
     "schedule",
     "script",
     "select",

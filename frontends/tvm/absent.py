@@ -91,6 +91,11 @@ ABSENT_MODULES: dict[str, str] = {
         "programs run on this machine, in this process: tvm.rpc.LocalSession, relay.build",
     ),
     "tvm.contrib.msc": "relax.frontend.torch.from_exported_program, relax.transform",
+    "tvm.script.printer": "script, show and astext of modules and functions",
+    "tvm.script.parser.core": "tvm.script.from_source, T.macro, and functions of Python that build expressions",
+    "tvm.contrib.peak": "stepwell profile, which measures the limits of the machine",
+    "tvm.contrib.mxnet": "tvm.nd.array of the array of numpy",
+    "tvm.contrib.hexagon": "expected the target llvm or cuda",
     "tvm.contrib.cuda_graph": "relay.build, whose graphs start their kernels without gaps",
     "tvm.utils": "tvm.contrib.debugger.debug_executor measures kernels",
     "tvm._ffi.libinfo": "there is no library of TVM, the compiler is a package of Python",
@@ -129,6 +134,31 @@ ABSENT: dict[str, dict[str, str]] = {
         "register_extension": "compiled functions take every object that supports DLPack",
         "make": "use the nodes of tvm.tir",
         "ScheduleOps": "tvm.lower",
+        "codegen": "tvm.build",
+        "datatype": "types of users' own are absent, expected float16, bfloat16, the float8 types, or integers",
+        "generic": "tvm.target.generic_func",
+        "opengl": "expected the target llvm or cuda",
+        "extract_ext_funcs": "tvm.register_func registers functions of Python",
+        "trace": "tvm.tir.Print, which prints values when the program runs",
+    },
+    "tvm.rpc": {"Server": "programs run on this machine, in this process: tvm.rpc.LocalSession"},
+    "tvm.te": dict.fromkeys(
+        ("HybridOp", "TensorComputeOp"), "the operations of tensors are te.ComputeOp, te.ExternOp and te.ScanOp"
+    ),
+    "tvm.arith": {
+        **dict.fromkeys(
+            ("solve_linear_equations", "solve_linear_inequalities"),
+            "arith.detect_iter_map of indices, arith.deduce_bound of one condition",
+        ),
+        "PresburgerSet": "arith.IntSet",
+        "normalize_to_iter_sum": "arith.detect_iter_map",
+        "detect_common_subexpr": "tir.transform.CommonSubexprElimTIR",
+    },
+    "tvm.runtime": {
+        "disco": "programs run in this process, on one device",
+        "load_static_library": "tvm.runtime.load_module of a shared library, or tvm.contrib.cc.create_shared",
+        "system_lib": "tvm.runtime.load_module of the exported file",
+        **dict.fromkeys(("ObjectGeneric", "ObjectTypes", "convert_to_object"), "values of Python are nodes"),
     },
     "tvm.ir_pass": dict.fromkeys(
         (
@@ -178,8 +208,43 @@ ABSENT: dict[str, dict[str, str]] = {
             "copies are loads and stores, barriers tvm_storage_sync",
         ),
         "ptx_mma_sp": "ptx_mma: matrices are not sparse",
+        **dict.fromkeys(
+            ("BlockDependenceInfo", "BlockScope", "ScheduleState"),
+            "Schedule.get_producers, get_consumers, get_child_blocks, get_loops",
+        ),
+        **dict.fromkeys(
+            (
+                "call_cpacked",
+                "call_cpacked_lowered",
+                "call_packed_lowered",
+                "tvm_check_return",
+                "tvm_stack_alloca",
+                "tvm_stack_make_array",
+                "tvm_stack_make_shape",
+                "tvm_struct_get",
+                "tvm_tuple",
+            ),
+            "tvm.tir.call_packed, which passes numbers and buffers to functions of tvm.register_func",
+        ),
+        **dict.fromkeys(("start_profile_intrinsic", "end_profile_intrinsic"), "stepwell profile"),
+        **dict.fromkeys(("vectorcombine", "vectorhigh", "vectorlow"), "tvm.tir.Shuffle"),
+        "lookup_param": "constants are arrays of a module",
+        "q_multiply_shift_per_axis": "tvm.tir.q_multiply_shift",
+        "tvm_access_ptr": "Buffer.access_ptr",
+        "undef": "a block that stores nothing where elements have no value",
         "tvm_bmma_sync": "tvm_mma_sync: matrices of bits are products of integers of 4 bits or more",
     },
+    "tvm.topi.vision": {
+        name: f"the number of boxes depends on their elements, expected relay.vision.{name}"
+        for name in (
+            "all_class_non_max_suppression",
+            "get_valid_counts",
+            "multibox_transform_loc",
+            "non_max_suppression",
+            "proposal",
+        )
+    }
+    | {"multibox_detection": "relay.vision.multibox_transform_loc and relay.vision.non_max_suppression"},
     "tvm.topi": {
         "argwhere": "the sizes of tensors do not depend on their elements, expected te.if_then_else on a condition",
     },

@@ -7,12 +7,20 @@ from typing import Any
 
 from ...core.errors import UnsupportedError
 from .absent import report_absent
+from .family import Family
 
 __getattr__ = report_absent("tvm.runtime.container")
 
 
-class Object:
-    """The base class of the objects of the runtime."""
+def _nodes() -> tuple[Any, ...]:
+    # lazy: nodes import this module
+    from .ir.families import Node
+
+    return (Node,)
+
+
+class Object(metaclass=Family, members=_nodes):
+    """The base class of the objects of the runtime, and the class of all nodes."""
 
     def __init_handle_by_constructor__(self, fconstructor: Any, *args: Any) -> None:
         """Rejects objects of C++, which classes of users construct by this method. UnsupportedError."""

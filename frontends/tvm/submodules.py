@@ -129,6 +129,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     },
     "tvm.topi.image": {"resize": "tvm.topi.image", "dilation2d": "tvm.topi.image"},
     "tvm.topi.random": {"kernel": "tvm.topi.random"},
+    "tvm.topi.vision": dict.fromkeys(("nms", "rcnn", "reorg", "ssd"), "tvm.topi.vision"),
     "tvm.topi.x86": {"tensor_intrin": "tvm.topi.x86_intrinsics"},
     "tvm.topi.cuda": {"tensor_intrin": "tvm.topi.cuda_intrinsics"}
     | dict.fromkeys(

@@ -7,6 +7,7 @@ from typing import Any
 
 from ....core.errors import UnsupportedError
 from ....expressions.expr import PrimExpr
+from ...relay.adt import Constructor
 from ...relay.expr import GlobalVar
 from ...relay.types import (
     FuncType,
@@ -20,13 +21,16 @@ from ...relay.types import (
     TypeVar,
 )
 from ...relay.types import TypeCall as TypeCall
+from ...relay.types import TypeData as TypeData
 from ..absent import report_absent
+from ..family import Family
 from ..intrinsics import register_intrin_lowering, register_op_attr
 from ..nodes.declarations import PointerType, PrimType
 from . import analysis, diagnostics
 from .attributes import Attributes
 from .comparison import assert_structural_equal, get_first_structural_mismatch, structural_equal, structural_hash
 from .env_func import EnvFunc
+from .families import Attrs, BaseExpr, BaseFunc, GlobalInfo, Node, RelayExpr, SourceName, Type, TypeConstraint
 from .module import IRModule, PrimFunc
 from .node_json import load_json, save_json
 from .operators import Op
@@ -49,12 +53,7 @@ DictAttrs = Attributes
 """The type of the attributes of functions."""
 
 
-class _Sequences(type):
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, list | tuple)
-
-
-class Array(list[Any], metaclass=_Sequences):
+class Array(list[Any], metaclass=Family, members=lambda: (list, tuple)):
     """The type of lists of nodes and of results: lists and tuples of Python."""
 
 
@@ -72,13 +71,19 @@ def make_node(type_key: str, **kwargs: Any) -> dict[str, Any]:
 
 __all__ = [
     "Array",
+    "Attrs",
+    "BaseExpr",
+    "BaseFunc",
+    "Constructor",
     "EnvFunc",
     "FuncType",
+    "GlobalInfo",
     "GlobalTypeVar",
     "GlobalVar",
     "IRModule",
     "IncompleteType",
     "Map",
+    "Node",
     "Op",
     "PointerType",
     "PrimExpr",
@@ -86,10 +91,15 @@ __all__ = [
     "PrimType",
     "Range",
     "RefType",
+    "RelayExpr",
+    "SourceName",
     "Span",
     "TensorType",
     "TupleType",
+    "Type",
     "TypeCall",
+    "TypeConstraint",
+    "TypeData",
     "TypeKind",
     "TypeRelation",
     "TypeVar",

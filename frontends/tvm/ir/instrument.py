@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -56,4 +57,27 @@ class PrintAfterAll(PassInstrument):
         print(f"After Running Pass: {info.name}\n{mod}")
 
 
-__all__ = ["PassInstrument", "PassTimingInstrument", "PrintAfterAll", "PrintBeforeAll", "pass_instrument"]
+class PassPrintingInstrument(PassInstrument):
+    """Prints the module before and after passes. print_before_pass_names, print_after_pass_names: of these passes."""
+
+    def __init__(self, print_before_pass_names: Sequence[str] = (), print_after_pass_names: Sequence[str] = ()):
+        self.print_before_pass_names = tuple(print_before_pass_names)
+        self.print_after_pass_names = tuple(print_after_pass_names)
+
+    def run_before_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if info.name in self.print_before_pass_names:
+            print(f"Print IR before: {info.name}\n{mod}")
+
+    def run_after_pass(self, mod: IRModule, info: PassInfo) -> None:
+        if info.name in self.print_after_pass_names:
+            print(f"Print IR after: {info.name}\n{mod}")
+
+
+__all__ = [
+    "PassInstrument",
+    "PassPrintingInstrument",
+    "PassTimingInstrument",
+    "PrintAfterAll",
+    "PrintBeforeAll",
+    "pass_instrument",
+]

@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....operators import OPERATORS, Operator, operator_of
-
-
-class _OperatorType(type):
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, Operator) or isinstance(instance, _program_operators())
+from ..family import Family
 
 
 def _program_operators() -> Any:
@@ -20,7 +16,7 @@ def _program_operators() -> Any:
     return ProgramOperator
 
 
-class Op(metaclass=_OperatorType):
+class Op(metaclass=Family, members=lambda: (Operator, _program_operators())):
     """The type of operators."""
 
     @staticmethod

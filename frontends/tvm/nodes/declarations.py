@@ -15,6 +15,7 @@ from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
 from ....expressions.expr import Call, ExprLike, PrimExpr, as_expr, promote_operands
 from ....expressions.expr import Var as NumberVar
+from ..family import Family
 from .expr import PointedBuffer, PointerVar, RegionBuffer, pointer_of
 
 
@@ -33,17 +34,7 @@ class PointerType:
     storage_scope: str = ""
 
 
-class _Variables(type):
-    """The class of a class to which all variables belong."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, NumberVar)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, NumberVar)
-
-
-class Var(metaclass=_Variables):
+class Var(metaclass=Family, members=lambda: (NumberVar,)):
     """A variable: a number, or an address (`handle`, `PointerType`)."""
 
     def __new__(cls, name: str = "tindex", dtype: Any = "int32", span: None = None) -> Any:  # noqa: ARG004
@@ -95,17 +86,7 @@ def decl_buffer(
     return PointedBuffer(buffer, data)
 
 
-class _Axes(type):
-    """The class of a class to which all axes belong."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return isinstance(instance, Axis)
-
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, Axis)
-
-
-class IterVar(metaclass=_Axes):
+class IterVar(metaclass=Family, members=lambda: (Axis,)):
     """An axis: a variable and its domain."""
 
     DataPar, ThreadIndex, CommReduce, Ordered, Opaque, Unrolled, Vectorized, Parallelized, Tensorized = range(9)

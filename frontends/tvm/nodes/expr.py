@@ -176,6 +176,8 @@ class BufferLoad(PrimExpr):
     """An element of a buffer, or a vector of elements if an index is a vector."""
 
     __slots__ = ("buffer", "indices")
+    predicate = None
+    """The condition of the load: a load under a condition is another node."""
 
     def __init__(self, buffer: DeclaredBuffer, indices: Sequence[ExprLike]):
         self.buffer = buffer

@@ -163,6 +163,8 @@ class BufferStore(Stmt):
 
     __slots__ = ("buffer", "indices", "value")
     FIELDS = ("value", "indices")
+    predicate = None
+    """The condition of the store: a store under a condition is another node."""
 
     def __init__(self, buffer: DeclaredBuffer, value: ExprLike, indices: Sequence[ExprLike], span: None = None):
         super().__init__()
@@ -598,6 +600,16 @@ def layout_of(
     return numbers[:rank], numbers[rank:-1] or None, numbers[-1], operands
 
 
+def stmt_seq(*args: Stmt | PrimExpr) -> SeqStmt:
+    """The sequence of statements, and of the evaluations of expressions."""
+    return SeqStmt([each if isinstance(each, Stmt) else Evaluate(each) for each in args])
+
+
+def stmt_list(stmt: Stmt) -> list[Stmt]:
+    """The statements of a sequence, those of inner sequences among them; a list of another statement."""
+    return [inner for each in stmt.seq for inner in stmt_list(each)] if isinstance(stmt, SeqStmt) else [stmt]
+
+
 def seq(*statements: Stmt) -> Stmt:
     """The sequence of `statements` as one statement."""
     flat = [inner for s in statements for inner in (s.seq if isinstance(s, SeqStmt) else (s,))]
@@ -607,5 +619,5 @@ def seq(*statements: Stmt) -> Stmt:
 __all__ = [
     "Allocate", "AllocateConst", "AssertStmt", "AttrStmt", "BufferRealize", "BufferStore", "DeclBuffer",
     "Declaration", "Evaluate", "For", "ForKind", "IfThenElse", "LetStmt", "OtherStmt", "Prefetch", "ProducerRealize",
-    "ProducerStore", "SeqStmt", "Stmt", "Store", "While", "seq",
+    "ProducerStore", "SeqStmt", "Stmt", "Store", "While", "seq", "stmt_list", "stmt_seq",
 ]  # fmt: skip

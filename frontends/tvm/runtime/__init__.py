@@ -21,6 +21,7 @@ from ..absent import report_absent
 from ..containers import ADT, Object, ShapeTuple
 from ..driver.build_module import KernelText, OperatorModule
 from ..driver.build_module import OperatorModule as Module
+from ..ir.families import Scriptable
 from ..nd import (
     Device,
     NDArray,
@@ -118,6 +119,7 @@ __all__ = [
     "ObjectPath",
     "PackedFunc",
     "Report",
+    "Scriptable",
     "ShapeTuple",
     "String",
     "Tensor",

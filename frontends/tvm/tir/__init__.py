@@ -82,6 +82,8 @@ from ..nodes.stmt import (
     Stmt,
     Store,
     While,
+    stmt_list,
+    stmt_seq,
 )
 from . import analysis, functions, ir_builder, stmt_functor, testing, transform
 from .builtins import BUILTINS
@@ -355,6 +357,8 @@ __all__ = [
     "min_value",
     "ret",
     "stmt_functor",
+    "stmt_list",
+    "stmt_seq",
     "testing",
     "transform",
 ]  # fmt: skip

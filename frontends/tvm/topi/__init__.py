@@ -66,7 +66,7 @@ from ....operators.transform import (
 )
 from ..absent import report_absent
 from ..former_names import former_names
-from . import cuda, generic, image, nn, random, sparse, tag, testing, util, utils, x86
+from . import cuda, generic, image, nn, random, sparse, tag, testing, util, utils, vision, x86
 from .utils import get_const_int
 
 __getattr__ = report_absent("tvm.topi")
@@ -215,6 +215,7 @@ __all__ = [
     "unravel_index",
     "util",
     "utils",
+    "vision",
     "where",
     "x86",
 ]  # fmt: skip

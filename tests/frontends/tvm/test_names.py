@@ -327,6 +327,35 @@ def test_passes_have_the_names_of_tvm() -> None:
     assert "one" not in tagged["main"].without_attr("one").attrs
 
 
+def test_names_of_v0_6_at_the_top() -> None:
+    assert tvm.TVMContext is tvm.runtime.Device
+    assert tvm.get_env_func("f") == tvm.ir.EnvFunc.get("f")
+    assert (te.var("n", tvm.int32).dtype, te.var("x", tvm.float32).dtype) == ("int32", "float32")
+    x = tvm.relay.exp(tvm.relay.const(1.0))
+    assert tvm.ir.structural_equal(tvm.load_json(tvm.save_json(x)), x)
+    assert tvm.layout("NCHW16c").name == "NCHW16c"
+
+
+def test_statements_as_a_sequence_and_as_a_list() -> None:
+    one, two = tir.Evaluate(1), tir.Evaluate(2)
+    assert [each.value.value for each in tir.stmt_seq(one, tir.IntImm("int32", 3), two).seq] == [1, 3, 2]
+    assert tir.stmt_list(tir.SeqStmt([one, tir.SeqStmt([two, one])])) == [one, two, one]
+    assert tir.stmt_list(one) == [one]
+
+
+def test_modules_around_named_passes_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    _, a, b = shifted()
+    mod = tvm.IRModule({"main": te.create_prim_func([a, b])})
+    shown = tvm.ir.instrument.PassPrintingInstrument(["tir.Simplify"], ["tir.RemoveNoOp"])
+    with tvm.transform.PassContext(instruments=[shown]):
+        tvm.transform.Sequential([tir.transform.Simplify(), tir.transform.RemoveNoOp()])(mod)
+    printed = capsys.readouterr().out
+    assert [line for line in printed.splitlines() if line.startswith("Print IR")] == [
+        "Print IR before: tir.Simplify",
+        "Print IR after: tir.RemoveNoOp",
+    ]
+
+
 def test_instruments_observe_passes() -> None:
     names: list[str] = []
 

@@ -83,6 +83,27 @@ def test_coordinates_and_windows() -> None:
     np.testing.assert_array_equal(made[0, 0], X[1:, 1:] + 1)
 
 
+def test_regions_and_boxes_of_images() -> None:
+    image = te.placeholder((1, 1, 3, 4), name="A"), X[None, None]
+    rois = te.placeholder((1, 5), name="R"), np.array([[0, 0, 0, 3, 2]], "float32")
+    pooled = run(topi.vision.rcnn.roi_pool_nchw(image[0], rois[0], 1, 1.0), image, rois)
+    assert pooled.item() == X.max()
+    first = run(topi.vision.roi_align_nchw(image[0], rois[0], (2, 2), 1.0, b"avg", 2), image, rois)
+    moved = te.placeholder((1, 3, 4, 1), name="A"), X[None, ..., None]
+    last = run(topi.vision.roi_align_nhwc(moved[0], rois[0], (2, 2), 1.0, "avg", 2), moved, rois)
+    np.testing.assert_array_equal(last, np.moveaxis(first, 1, -1))
+    boxes = run(topi.vision.ssd.multibox_prior(image[0], sizes=(1.0, 0.5)), image)
+    assert boxes.shape == (1, 24, 4)
+    assert boxes[0, 0].tolist() == pytest.approx([0.125 - 0.5 * 3 / 4, 1 / 6 - 0.5, 0.125 + 0.5 * 3 / 4, 1 / 6 + 0.5])
+    deep = te.placeholder((1, 4, 2, 2), name="A"), np.arange(16, dtype="float32").reshape(1, 4, 2, 2)
+    made = run(topi.vision.reorg(deep[0], 2), deep)
+    np.testing.assert_array_equal(made.ravel(), [0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15])
+    with pytest.raises(UnsupportedError, match="sample_ratio -1, expected a positive one"):
+        topi.vision.roi_align_nchw(image[0], rois[0], 2, 1.0, "avg")
+    with pytest.raises(AttributeError, match=r"expected relay.vision.non_max_suppression"):
+        _ = topi.vision.non_max_suppression
+
+
 def test_products_and_shapes() -> None:
     A, B = given(), (te.placeholder((3, 4), name="B"), X[::-1].copy())
     np.testing.assert_array_equal(run(topi.matmul(A[0], B[0], True), A, B), X.T @ X[::-1])

@@ -38,6 +38,25 @@ def test_vectors_are_added_and_threads_past_the_end_return(random: np.random.Gen
     np.testing.assert_array_equal(c, a + b)
 
 
+@pytest.mark.parametrize("checks", [True, False])
+def test_a_compiler_may_call_the_c_library_to_fill_and_copy_arrays(checks: bool) -> None:
+    module = compile_emulated(
+        """
+        extern "C" __global__ void count(int* __restrict__ C, int n) {
+          int sums[4096];
+          for (int i = 0; i < n; ++i) sums[i] = 0;
+          for (int i = 0; i < n; ++i) sums[i * 7 % n] += i;
+          for (int i = 0; i < n; ++i) C[i] = sums[i];
+        }
+        """,
+        ["count"],
+        checks,
+    )
+    c = np.zeros(4096, np.int32)
+    module.launch("count", (1,), (1,), [c, np.int32(4096)])
+    np.testing.assert_array_equal(c[np.arange(4096) * 7 % 4096], np.arange(4096))
+
+
 def test_a_matrix_is_transposed_through_padded_tiles(random: np.random.Generator) -> None:
     module = compile_emulated(
         """
