@@ -21,7 +21,7 @@ from .expr import (
     const,
     var,
 )
-from .types import Any_ as Any  # Relay's names for the classes
+from .types import Any_ as Any  # Relay's name for the class
 from .types import (
     FuncType,
     GlobalTypeVar,
@@ -30,13 +30,11 @@ from .types import (
     TensorType,
     TupleType,
     TypeCall,
-    TypeConstraint,
     TypeData,
     TypeKind,
     TypeRelation,
     TypeVar,
 )
-from .types import RelayType as Type
 
 __all__ = [
     "Any",
@@ -67,9 +65,7 @@ __all__ = [
     "TupleGetItem",
     "TupleType",
     "TupleWrapper",
-    "Type",
     "TypeCall",
-    "TypeConstraint",
     "TypeData",
     "TypeKind",
     "TypeRelation",

@@ -35,16 +35,8 @@ def is_unknown(size: Size) -> bool:
     return isinstance(size, str) and re.fullmatch(r"any\d+", size) is not None
 
 
-class RelayType:
-    """The base class of the types of expressions."""
-
-
-class TypeConstraint(RelayType):
-    """The base class of the conditions on types."""
-
-
 @dataclass(frozen=True, eq=False)
-class TensorType(RelayType):
+class TensorType:
     """The shape and the data type of a tensor, equal to others up to the names of unknown sizes.
 
     shape: numbers, names, expressions of variables, or `relay.Any()`.
@@ -86,7 +78,7 @@ class TensorType(RelayType):
 
 
 @dataclass(frozen=True)
-class TupleType(RelayType):
+class TupleType:
     """The type of a tuple."""
 
     fields: tuple[Type, ...] = field(default_factory=tuple)
@@ -99,7 +91,7 @@ class TupleType(RelayType):
 
 
 @dataclass(frozen=True, eq=False)
-class FuncType(RelayType):
+class FuncType:
     """The type of a function, equal to others up to the names of its variables.
 
     arg_types: those of the parameters.  ret_type: that of the result.  type_params: the variables of types in it.
@@ -156,7 +148,7 @@ class TypeKind(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class TypeVar(RelayType):
+class TypeVar:
     """A variable of types, compared by identity. kind: that of the types for which it stands."""
 
     name_hint: str
@@ -171,7 +163,7 @@ class TypeVar(RelayType):
 
 
 @dataclass(frozen=True, eq=False)
-class GlobalTypeVar(RelayType):
+class GlobalTypeVar:
     """The name of a data type of users in a module, compared by identity."""
 
     name_hint: str
@@ -189,7 +181,7 @@ class GlobalTypeVar(RelayType):
 
 
 @dataclass(frozen=True)
-class TypeCall(RelayType):
+class TypeCall:
     """A data type of users with arguments. func: its name."""
 
     func: Any
@@ -204,7 +196,7 @@ class TypeCall(RelayType):
 
 
 @dataclass(frozen=True)
-class RefType(RelayType):
+class RefType:
     """The type of a reference to a value."""
 
     value: Any
@@ -214,14 +206,14 @@ class RefType(RelayType):
 
 
 @dataclass(frozen=True, eq=False)
-class IncompleteType(RelayType):
+class IncompleteType:
     """A type that inference determines, compared by identity."""
 
     kind: TypeKind = TypeKind.Type
 
 
 @dataclass(frozen=True)
-class TypeRelation(TypeConstraint):
+class TypeRelation:
     """A relation of types. func: its name.  args: the types.  num_inputs: the number of types that are given.  attrs:
     attributes of the call."""
 
@@ -236,7 +228,7 @@ class TypeRelation(TypeConstraint):
 
 
 @dataclass(frozen=True)
-class TypeData(RelayType):
+class TypeData:
     """A data type of users. header: its name.  type_vars: its variables.  constructors: functions that make values.
 
     The constructors get their tags: consecutive numbers, above a number of the name.

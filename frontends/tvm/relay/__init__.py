@@ -13,6 +13,7 @@ from ...relay.type_functor import *  # noqa: F403
 from ...relay.types import is_dynamic
 from .. import params as param_dict
 from ..absent import report_absent
+from ..ir.families import SourceName, Type, TypeConstraint
 from ..ir.module import IRModule as Module
 from ..ir.operators import Op
 from ..ir.span import Span
@@ -89,7 +90,10 @@ __all__ = [
     "ScopeBuilder",
     "Sequential",
     "ShapeVar",
+    "SourceName",
     "Span",
+    "Type",
+    "TypeConstraint",
     "adt",
     "alpha_equal",
     "analysis",

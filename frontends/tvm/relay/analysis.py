@@ -43,9 +43,9 @@ from ...relay.types import (
     type_parts,
     type_variables,
 )
-from ...relay.types import RelayType as Type
 from ..absent import report_absent
 from ..containers import leaves_of
+from ..ir.families import Type
 from ..ir.module import IRModule
 from ..ir.module import IRModule as Module
 from .call_graph import CallGraph

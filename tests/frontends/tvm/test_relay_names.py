@@ -89,11 +89,13 @@ def test_every_type_is_a_type() -> None:
     assert all(isinstance(each, relay.Type) for each in types)
     assert [each for each in types if isinstance(each, relay.TypeConstraint)] == [types[8]]
     assert not isinstance(relay.var("x"), relay.Type)
+    assert (relay.Type, relay.TypeConstraint) == (tvm.ir.Type, tvm.ir.TypeConstraint)
     assert relay.ShapeVar("s").kind == relay.TypeKind.ShapeVar
 
 
 def test_expressions_and_patterns_have_base_classes() -> None:
     x = relay.var("x")
+    assert relay.expr.RelayExpr is tvm.ir.RelayExpr
     assert isinstance(x + x, relay.expr.RelayExpr)
     assert isinstance(x, relay.expr.ExprWithOp)
     assert isinstance(relay.PatternVar(x), relay.Pattern)
