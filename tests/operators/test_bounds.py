@@ -21,7 +21,7 @@ def with_another_extent(draw: st.DrawFn, sample: Sample) -> Sample:
     axis = draw(st.integers(0, operand.ndim - 1))
     extent = draw(st.integers(0, operand.shape[axis] + 2))
     shape = [extent if d == axis else size for d, size in enumerate(operand.shape)]
-    changed = np.resize(operand, shape) if operand.size else np.zeros(shape, operand.dtype)
+    changed = np.resize(operand, shape) if operand.size else np.ones(shape, operand.dtype)
     return replace(sample, operands=[changed if n == number else each for n, each in enumerate(sample.operands)])
 
 
@@ -30,8 +30,8 @@ def with_another_extent(draw: st.DrawFn, sample: Sample) -> Sample:
 @settings(max_examples=max(1, settings().max_examples // 8))
 def test_operands_of_any_extents_are_refused_or_read_within_their_bounds(name: str, data: st.DataObject) -> None:
     sample = data.draw(SAMPLES[name])
-    if not any(operand.ndim for operand in sample.operands):
-        return
+    if not any(operand.ndim for operand in sample.operands) or sample.attributes.get("mode") == "fast":
+        return  # "fast" says that the indices among the operands are valid
     sample = with_another_extent(data.draw, sample)
     try:
         module, outputs = program_of(name, sample)

@@ -148,7 +148,9 @@ def compile_kernels(source: str, kernels: Sequence[str], library: Path, checks: 
     flags = [*KERNEL_FLAGS, *(CHECK_FLAGS if checks else FAST_FLAGS)]
     if checks and _POINTER_CAST.search(source):
         flags += CAST_FLAGS
-    completed = _run([_tool("g++"), *flags, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-lc", "-o", library])
+    completed = _run(
+        [_tool("g++"), *flags, *parse, *LINK_FLAGS, runtime_library(), "-lm", "-lgcc", "-lc", "-o", library]
+    )
     if completed.returncode != 0:
         raise InvalidCudaError(f"g++ does not compile the kernels {', '.join(kernels)}:\n{completed.stderr.strip()}")
 
