@@ -16,6 +16,7 @@ from ...tvmscript.values import Word
 from ..absent import report_absent
 from ..exporting import overwrite
 from ..nd import Device
+from ..registry import on_arrays
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, as_module
 from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, training, transform
@@ -103,6 +104,10 @@ class VirtualMachine(_Machine):
         executable = rt_mod.executable if isinstance(rt_mod, Executable) else rt_mod
         super().__init__(executable, device)
         self._saved: dict[str, Callable[..., Any]] = {}
+
+    def imported_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """An argument that is a function, which gets arrays of TVM."""
+        return on_arrays(function)
 
     @property
     def module(self) -> VirtualMachine:

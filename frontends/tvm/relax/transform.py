@@ -43,6 +43,7 @@ from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
 from .inlining import inline_private_functions
+from .lazy_parameters import fetch_and_store, fetch_by_callback, store_by_callback
 from .parallel import Check, CombineProducts
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
 from .rewrites import (
@@ -240,6 +241,42 @@ def LiftTransformParams(shared_transform: bool = False) -> FunctionalPass:
     if shared_transform:
         raise UnsupportedError("LiftTransformParams: shared_transform is not supported, expected False")
     return _pass("LiftTransformParams", lambda: [RelaxInlineDataflowPass(), RelaxLiftParametersPass()])
+
+
+def LazyTransformParams(
+    fget_item: str = "get_item",
+    fset_item: str | None = "set_item",
+    extra_get_item_params: Sequence[Var] | None = None,
+    extra_set_item_params: Sequence[Var] | None = None,
+) -> FunctionalPass:
+    """Rewrites functions whose names end in `transform_params`: they fetch each weight by a packed function before its
+    first use, and store each result by another one as soon as it is computed.
+
+    fget_item: the packed function that returns the weight of a position, after the values of `extra_get_item_params`,
+    new parameters.  fset_item: the packed function of the values of `extra_set_item_params`, a position and a result;
+    None for functions that return their results. Weights are the parameters after the first `num_input`, or the fields
+    of the only one; shapes and numbers with names of sizes stay parameters. A weight is freed after its last use.
+    UnsupportedError for a function that the module calls, and for weights on stated devices.
+    """
+    return _in_place(
+        "LazyTransformParams",
+        lambda module: fetch_and_store(
+            module, fget_item, fset_item, extra_get_item_params or (), extra_set_item_params or ()
+        ),
+    )
+
+
+def LazyGetInput() -> FunctionalPass:
+    """Replaces the parameters after the first `num_input` of public functions by a function of a position and a name,
+    which is called before the first use of each. UnsupportedError as of `LazyTransformParams`."""
+    return _in_place("LazyGetInput", fetch_by_callback)
+
+
+def LazySetOutput() -> FunctionalPass:
+    """Adds a parameter to public functions, a function of a position and a value that gets each result as soon as it
+    is computed; the functions return nothing. It follows the first `num_input` parameters. UnsupportedError as of
+    `LazyTransformParams`."""
+    return _in_place("LazySetOutput", store_by_callback)
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
@@ -516,6 +553,9 @@ __all__ = [
     "FuseTIR",
     "Gradient",
     "InlinePrivateFunctions",
+    "LazyGetInput",
+    "LazySetOutput",
+    "LazyTransformParams",
     "LegalizeOps",
     "LiftTransformParams",
     "MergeCompositeFunctions",
