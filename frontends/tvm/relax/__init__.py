@@ -19,7 +19,20 @@ from ..nd import Device
 from ..registry import on_arrays
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, as_module
-from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, training, transform
+from . import (
+    analysis,
+    backend,
+    bindings,
+    calls,
+    dpl,
+    expr,
+    expr_functor,
+    frontend,
+    struct_info,
+    training,
+    transform,
+    utils,
+)
 from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
 from .calls import *  # noqa: F403
@@ -175,6 +188,7 @@ __all__ = [
     "register_pipeline",
     "training",
     "transform",
+    "utils",
     "vm",
 ]
 __all__ += bindings.__all__

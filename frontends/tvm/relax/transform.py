@@ -29,7 +29,7 @@ from ....transforms.te.to_tir import ConvertTeToTirPass
 from ...relay.parameters import bind_parameters
 from ..absent import report_absent
 from ..intrinsics import registered_attributes
-from ..ir.module import IRModule
+from ..ir.module import IRModule, PrimFunc
 from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from .backend.pattern_registry import FusionPattern as FusionPattern
@@ -37,20 +37,29 @@ from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
 from .block_names import name_blocks
-from .conversions import batch_norm_rules, layout_rules, precision_rules
+from .conversions import (
+    batch_norm_rules,
+    callback_layout_rules,
+    layout_rules,
+    precision_rules,
+    with_float16_params,
+)
 from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
+from .implementations import alter_calls, implementations_of
 from .inlining import inline_private_functions
 from .lazy_parameters import fetch_and_store, fetch_by_callback, store_by_callback
 from .parallel import Check, CombineProducts
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from .product_order import product_order
 from .rewrites import (
     Rule,
     expand_product_of_sum,
     fast_rules,
     rewrite,
+    rewrite_functions,
     single_reshape,
     take_after_product,
     to_dataflow,
@@ -182,29 +191,32 @@ class _Legalizer(PyExprMutator):
 
 
 def ConvertLayout(
-    desired_layouts: Mapping[str, Sequence[str]], layout_cb: Callable[..., Any] | None = None
+    desired_layouts: Mapping[str, Sequence[str]],
+    layout_cb: Callable[[Call], Mapping[str, Sequence[str]]] | None = None,
 ) -> FunctionalPass:
     """Computes convolutions in other layouts, with transposes around them.
 
-    desired_layouts: by operator, `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: of images, weights, and results.
-    UnsupportedError for other operators, for a layout of other dimensions, and for a layout_cb.
+    desired_layouts: by operator, `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: of images, weights, and results.  layout_cb:
+    a function from a call to such a dictionary, in place of `desired_layouts`. UnsupportedError for other operators,
+    and for a layout of other dimensions.
     """
-    if layout_cb is not None:
-        raise UnsupportedError("ConvertLayout: layout_cb is not supported, expected desired_layouts")
-    rules = layout_rules(desired_layouts)
+    rules = layout_rules(desired_layouts) if layout_cb is None else callback_layout_rules(layout_cb)
     return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ConvertLayout"))
 
 
 def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names: Sequence[str] | None = None) -> FunctionalPass:
     """Computes products of matrices, of ranks 2 and 3, and convolutions of float32 on float16.
 
-    out_dtype: of the sums; other operators stay in float32.  UnsupportedError for fp16_input_names: parameters keep
-    their types.
+    out_dtype: of the sums; other operators stay in float32.  fp16_input_names: the names of parameters that are float16
+    from then on. The pass raises ArgumentError for a parameter of another type than float32.
     """
-    if fp16_input_names:
-        raise UnsupportedError("ToMixedPrecision: fp16_input_names is not supported: parameters keep their types")
     rules = precision_rules(out_dtype)
-    return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ToMixedPrecision"))
+
+    def convert(mod: IRModule, ctx: PassContext) -> Module:
+        narrow = _on_functions(lambda func: with_float16_params(func, fp16_input_names or ()), mod)
+        return _Legalizer(narrow, rules).module()
+
+    return FunctionalPass(convert, PassInfo(0, "ToMixedPrecision"))
 
 
 def DecomposeOpsForInference(func_name: str | None = None) -> FunctionalPass:
@@ -523,6 +535,35 @@ def RemoveRedundantReshape() -> FunctionalPass:
     return _rewrite("RemoveRedundantReshape", single_reshape)
 
 
+def AdjustMatmulOrder() -> FunctionalPass:
+    """Computes `x * (a * b)` as `(x * a) * b`, or the other way, if it takes fewer multiplications for all sizes that
+    the upper bounds `tir_var_upper_bound` allow. Two weights, parameters after the first `num_input`, are multiplied
+    first. Floats are rounded in the order of the result."""
+    return FunctionalPass(
+        lambda mod, ctx: rewrite_functions(mod, lambda func: product_order(func.func.size_bounds)),
+        PassInfo(1, "AdjustMatmulOrder"),
+    )
+
+
+def AlterOpImpl(
+    op_impl_map: Mapping[str, PrimFunc],
+    op_buffer_transforms: Mapping[str, Sequence[Any]],
+    op_buffer_axis_separators: Mapping[str, Sequence[Any]] | None = None,
+    op_buffer_input_axis_separators: Mapping[str, Sequence[Any]] | None = None,
+) -> FunctionalPass:
+    """Replaces calls of kernels by their attribute `operator_name`.
+
+    op_impl_map: the kernels in their place.  op_buffer_transforms: by the same names, the index maps from the layouts
+    of the operands and the results to those of the new kernel, to which tensors are copied; places without an element
+    are 0.  op_buffer_axis_separators, op_buffer_input_axis_separators: empty lists. The pass raises UnsupportedError
+    for separators, since the memory of tensors is flat, and for tensors of unknown extents; OptionError for another
+    number of index maps than tensors.
+    """
+    separators = (op_buffer_axis_separators or {}, op_buffer_input_axis_separators or {})
+    implementations = implementations_of(op_impl_map, op_buffer_transforms, separators)
+    return FunctionalPass(lambda mod, ctx: alter_calls(mod, implementations), PassInfo(0, "AlterOpImpl"))
+
+
 def FastMathTransform() -> FunctionalPass:
     """Replaces `exp`, `erf`, `tanh` and `nn.softmax` by the kernels of `topi.fast_exp` and others, which are as
     accurate as the operators."""
@@ -530,6 +571,8 @@ def FastMathTransform() -> FunctionalPass:
 
 
 __all__ = [
+    "AdjustMatmulOrder",
+    "AlterOpImpl",
     "AttachExternModules",
     "AttachGlobalSymbol",
     "BindParams",
