@@ -111,6 +111,10 @@ class DFPattern:
         """The expressions of the pattern that have a shape."""
         return ShapePattern(self, shape)
 
+    def has_struct_info(self, struct_info: Any) -> StructInfoPattern:
+        """The expressions of the pattern with a type of relax that has the parts which a type states."""
+        return StructInfoPattern(self, struct_info)
+
     def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
         """As the function `dominates`, with this pattern as the child."""
         return DominatorPattern(parent, wildcard() if path is None else path, self)
@@ -531,6 +535,23 @@ class ShapePattern(_OfType):
 
     def accepts(self, found: Any) -> bool:
         return list(getattr(found, "shape", ())) == list(self.shape)
+
+
+class StructInfoPattern(_OfType):
+    """An expression of relax with a type that has the parts which a type states: a tensor without a shape states its
+    data type, `relax.TensorStructInfo(dtype="float32")`."""
+
+    def __init__(self, pattern: DFPattern, struct_info: Any):
+        super().__init__(pattern)
+        self.struct_info = struct_info
+
+    def accepts(self, found: Any) -> bool:
+        stated = self.struct_info
+        if found == stated:
+            return True
+        if stated.dtype not in (None, found.dtype) or stated.ndim not in (-1, found.ndim):
+            return False
+        return type(found) is type(stated) and stated.shape in (None, found.shape)
 
 
 class PathPattern(DFPattern):

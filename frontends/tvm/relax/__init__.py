@@ -33,6 +33,7 @@ from . import (
     transform,
     utils,
 )
+from .binding_rewrite import DataflowBlockRewrite
 from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
 from .calls import *  # noqa: F403
@@ -43,6 +44,7 @@ from .function import Function
 from .kernel_calls import call_own_kernels
 from .pipelines import BUILDING, PipelineLike, get_default_pipeline, get_pipeline, register_pipeline
 from .struct_info import *  # noqa: F403
+from .utils import args_converter, convert_to_expr
 
 __getattr__ = report_absent("tvm.relax")
 
@@ -167,6 +169,7 @@ vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Exec
 __all__ = [
     "AnyType",
     "BlockBuilder",
+    "DataflowBlockRewrite",
     "Executable",
     "Function",
     "ObjectType",
@@ -178,8 +181,10 @@ __all__ = [
     "Type",
     "VirtualMachine",
     "analysis",
+    "args_converter",
     "backend",
     "build",
+    "convert_to_expr",
     "dpl",
     "expr_functor",
     "frontend",

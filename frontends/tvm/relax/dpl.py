@@ -15,11 +15,15 @@ from ..patterns import (
     AttrPattern,
     CallPattern,
     ConstantPattern,
+    DataTypePattern,
     DFPattern,
     ExprPattern,
+    FunctionPattern,
     Matches,
     NotPattern,
     OpPattern,
+    ShapePattern,
+    StructInfoPattern,
     TupleGetItemPattern,
     TuplePattern,
     TypePattern,
@@ -87,8 +91,8 @@ def is_gv(name: str = "") -> _KindPattern:
     return _KindPattern(lambda expr: isinstance(expr, GlobalVar) and name in ("", expr.name_hint))
 
 
-GlobalVarPattern = is_gv
-"""The name of the pattern's class."""
+DataflowVarPattern, GlobalVarPattern = is_dfv, is_gv
+"""The names of the patterns' classes."""
 
 
 def is_tuple(
@@ -108,8 +112,13 @@ def is_shape(shape: Sequence[Any]) -> _KindPattern:
     return _KindPattern(lambda expr: isinstance(expr, ShapeExpr) and expr.values == list(shape))
 
 
-def _is_function(name: str) -> _KindPattern:
-    return _KindPattern(lambda expr: isinstance(expr, ExternFunc) and expr.global_symbol == name)
+PrimArrPattern = is_shape
+"""The name of the pattern's class."""
+
+
+def ExternFuncPattern(global_symbol: str) -> _KindPattern:
+    """A packed function, by its name."""
+    return _KindPattern(lambda expr: isinstance(expr, ExternFunc) and expr.global_symbol == global_symbol)
 
 
 def is_call_tir(func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None) -> CallPattern:
@@ -119,12 +128,12 @@ def is_call_tir(func_name: str, args: Sequence[DFPattern] | TuplePattern | None 
 
 def is_call_dps_packed(func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None) -> CallPattern:
     """A call of a packed function in destination-passing style, by its name. args: as of `is_call_tir`."""
-    return CallPattern(is_op("relax.call_dps_packed"), [_is_function(func_name), _tuple(args)])
+    return CallPattern(is_op("relax.call_dps_packed"), [ExternFuncPattern(func_name), _tuple(args)])
 
 
 def is_call_packed(func_name: str, args: Sequence[DFPattern] | None = None) -> CallPattern:
     """A call of a packed function, by its name. args: the patterns of its arguments; None for any."""
-    return CallPattern(_is_function(func_name), None) if args is None else _is_function(func_name)(*args)
+    return CallPattern(ExternFuncPattern(func_name), None) if args is None else ExternFuncPattern(func_name)(*args)
 
 
 def _tuple(args: Sequence[DFPattern] | TuplePattern | None) -> TuplePattern:
@@ -148,11 +157,12 @@ def matched_exprs(pattern: DFPattern, expr: Expr) -> Matches | None:
 extract_matched_expr = matched_exprs
 
 __all__ = [
-    "AltPattern", "AndPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFPattern", "ExprPattern",
-    "ExprPatternRewriter", "GlobalVarPattern", "NotPattern", "OrPattern", "OrRewriter", "PatternContext",
-    "PatternMatchingRewriter", "PatternSeq", "TupleGetItemPattern", "TuplePattern", "TypePattern",
-    "UnorderedTuplePattern", "VarPattern", "WildcardPattern", "extract_matched_expr", "has_attr", "has_dtype",
-    "has_shape", "is_call_dps_packed", "is_call_packed", "is_call_tir", "is_const", "is_dfv", "is_expr", "is_gv",
-    "is_op", "is_shape", "is_tuple", "is_tuple_get_item", "is_var", "make_fused_bias_activation_pattern",
+    "AltPattern", "AndPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFPattern", "DataTypePattern",
+    "DataflowVarPattern", "ExprPattern", "ExprPatternRewriter", "ExternFuncPattern", "FunctionPattern",
+    "GlobalVarPattern", "NotPattern", "OrPattern", "OrRewriter", "PatternContext", "PatternMatchingRewriter",
+    "PatternSeq", "PrimArrPattern", "ShapePattern", "StructInfoPattern", "TupleGetItemPattern", "TuplePattern",
+    "TypePattern", "UnorderedTuplePattern", "VarPattern", "WildcardPattern", "extract_matched_expr", "has_attr",
+    "has_dtype", "has_shape", "is_call_dps_packed", "is_call_packed", "is_call_tir", "is_const", "is_dfv", "is_expr",
+    "is_gv", "is_op", "is_shape", "is_tuple", "is_tuple_get_item", "is_var", "make_fused_bias_activation_pattern",
     "matched_exprs", "reject", "rewrite_bindings", "rewrite_call", "wildcard",
 ]  # fmt: skip

@@ -15,7 +15,6 @@ from ..patterns import (
     CallPattern,
     DFPattern,
     ExprPattern,
-    Matches,
     OpPattern,
     TupleGetItemPattern,
     TuplePattern,
@@ -26,7 +25,6 @@ from .bindings import Binding, BindingBlock, DataflowBlock, MatchCast, VarBindin
 from .expr import Call, Constant, Expr, Op, Tuple, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
-from .struct_info import StructInfo
 
 Rewriter = Callable[[Any, Any], "Expr | None"]
 """A function from a value and its matches to the value in its place; None or the value itself to keep it."""
@@ -226,25 +224,6 @@ class OrRewriter(PatternMatchingRewriter):
 _Rule = tuple[DFPattern, Rewriter]
 
 
-class _OfStructInfo(DFPattern):
-    """The expressions of a pattern with a type that has the parts which a type states."""
-
-    def __init__(self, pattern: DFPattern, struct_info: StructInfo):
-        self.pattern, self.struct_info = pattern, struct_info
-
-    def attempt(self, expr: Any, known: Matches) -> Matches | None:
-        found = self.pattern.find(expr, known)
-        return found if found is not None and _has_parts(expr.struct_info, self.struct_info) else None
-
-
-def _has_parts(found: StructInfo, stated: StructInfo) -> bool:
-    if found == stated:
-        return True
-    if stated.dtype not in (None, found.dtype) or stated.ndim not in (-1, found.ndim):
-        return False
-    return type(found) is type(stated) and stated.shape in (None, found.shape)
-
-
 def _rule_of(mod: Module) -> _Rule:
     """The pattern and the rewriter of a module."""
     functions = dict(mod.items()) if isinstance(mod, IRModule) else dict(IRModule(mod.op, mod.constants).items())
@@ -267,7 +246,7 @@ def _rule_of(mod: Module) -> _Rule:
     wildcards = {param: WildcardPattern() for param in pattern.params}
     root = _pattern_of(
         pattern.body.body,
-        {param: _OfStructInfo(each, param.struct_info) for param, each in wildcards.items()},
+        {param: each.has_struct_info(param.struct_info) for param, each in wildcards.items()},
         bound_values(pattern.body.blocks),
     )
     values = bound_values(replacement.body.blocks)

@@ -34,6 +34,7 @@ from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from .backend.pattern_registry import FusionPattern as FusionPattern
 from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
+from .batch_norm_folding import fold_batch_norms
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
 from .block_names import name_blocks
@@ -67,7 +68,7 @@ from .rewrites import (
 )
 from .signatures import expand_tuple_arguments, remove_unused_outputs, remove_unused_parameters
 from .sizes import with_sizes
-from .struct_info import TupleStructInfo
+from .struct_info import StructInfo, TupleStructInfo
 from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
 
 _report_absent = report_absent("tvm.relax.transform")
@@ -217,6 +218,12 @@ def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names: Sequence[str]
         return _Legalizer(narrow, rules).module()
 
     return FunctionalPass(convert, PassInfo(0, "ToMixedPrecision"))
+
+
+def FoldBatchnormToConv2D() -> FunctionalPass:
+    """Replaces the batch norm of a convolution with constant weights, in the layouts NCHW and OIHW, by a convolution
+    with other weights and a sum, with the given mean and variance. `FoldConstant` computes the weights."""
+    return FunctionalPass(lambda mod, ctx: _on_functions(fold_batch_norms, mod), PassInfo(0, "FoldBatchnormToConv2D"))
 
 
 def DecomposeOpsForInference(func_name: str | None = None) -> FunctionalPass:
@@ -442,6 +449,34 @@ def CombineParallelMatmul(check: Check | None = None) -> FunctionalPass:
     return FunctionalPass(combine, PassInfo(0, "CombineParallelMatmul"))
 
 
+def UpdateParamStructInfo(sinfo_func: Callable[[Var], StructInfo | None]) -> FunctionalPass:
+    """Changes the types of parameters; the types of values follow.
+
+    sinfo_func: a function from a parameter to its new type, None to keep it. The pass raises the errors of operators
+    that do not fit their new operands.
+    """
+
+    def update(mod: IRModule, ctx: PassContext) -> IRModule:
+        return _on_functions(lambda func: _Parameters(sinfo_func).visit_expr(func), mod)
+
+    return FunctionalPass(update, PassInfo(1, "UpdateParamStructInfo"))
+
+
+class _Parameters(PyExprMutator):
+    """Changes the types of the parameters of a function."""
+
+    def __init__(self, sinfo_func: Callable[[Var], StructInfo | None]):
+        super().__init__()
+        self._sinfo_func = sinfo_func
+
+    def visit_function_(self, op: Function) -> Function:
+        for param in op.params:
+            info = self._sinfo_func(param)
+            if info is not None and info != param.struct_info:
+                self.set_var_remap(param, Var(param.name_hint, info))
+        return super().visit_function_(op)
+
+
 def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
     """Replaces the parameters of functions after the first `num_input` by one parameter, a tuple of them.
 
@@ -590,6 +625,7 @@ __all__ = [
     "ExpandMatmulOfSum",
     "ExpandTupleArguments",
     "FastMathTransform",
+    "FoldBatchnormToConv2D",
     "FoldConstant",
     "FuseOps",
     "FuseOpsByPattern",
@@ -614,6 +650,7 @@ __all__ = [
     "RunCodegen",
     "ToMixedPrecision",
     "ToNonDataflow",
+    "UpdateParamStructInfo",
     "UpdateVDevice",
     "dataflowblock_pass",
     "function_pass",

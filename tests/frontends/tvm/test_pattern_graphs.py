@@ -369,3 +369,18 @@ def test_errors_of_rules() -> None:
 
     with pytest.raises(ArgumentError, match="different types"):
         PatternMatchingRewriter.from_module(Different)
+
+
+def test_patterns_of_types() -> None:
+    values = {each.var.name_hint: each.value for each in block_of(Projections).bindings}
+    product = is_op("relax.matmul")(wildcard(), wildcard())
+    for info, fits in (
+        (relax.TensorStructInfo((2, 3), "float32"), True),
+        (relax.TensorStructInfo(dtype="float32"), True),
+        (relax.TensorStructInfo(ndim=2), True),
+        (relax.TensorStructInfo((2, 4), "float32"), False),
+        (relax.TensorStructInfo(dtype="float16"), False),
+        (relax.TensorStructInfo(ndim=3), False),
+        (relax.ShapeStructInfo([2, 3]), False),
+    ):
+        assert product.has_struct_info(info).match(values["p"]) == fits

@@ -295,3 +295,80 @@ def test_values_as_expressions() -> None:
     copy = utils.copy_with_new_vars(Products["main"])
     assert copy == Products["main"]
     assert copy.params[0] is not Products["main"].params[0]
+
+
+# Batch norms and types of parameters
+
+
+def test_batch_norms_in_convolutions() -> None:
+    rng = np.random.default_rng(0)
+    weight, *factors = (rng.random(shape, "float32") + 0.5 for shape in ((3, 2, 2, 2), (3,), (3,), (3,), (3,)))
+    builder = relax.BlockBuilder()
+    x = relax.Var("x", relax.TensorStructInfo((1, 2, 4, 4), "float32"))
+    with builder.function("main", [x]):
+        with builder.dataflow():
+            y = builder.emit(relax.op.nn.conv2d(x, relax.const(weight), strides=2))
+            norm = builder.emit(
+                relax.op.nn.batch_norm(y, *map(relax.const, factors), axis=1, epsilon=0.5, training=False)
+            )
+            z = builder.emit_output(norm[0])
+        builder.emit_func_output(z)
+    mod = builder.get()
+    folded = transform.FoldBatchnormToConv2D()(mod)
+    assert "R.nn.batch_norm" not in folded.script()
+    computed = transform.FoldConstant()(folded).script()
+    assert computed.count("R.nn.conv2d") == 1
+    assert "R.sqrt" not in computed
+    data = rng.random((1, 2, 4, 4), "float32")
+    np.testing.assert_allclose(run(folded, data).numpy(), run(mod, data).numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_batch_norms_of_other_axes_stay() -> None:
+    @I.ir_module
+    class Last:
+        @R.function
+        def main(x: R.Tensor((1, 2, 4, 2), "float32")):
+            w = R.const(np.ones((2, 2, 1, 1), "float32"))
+            s = R.const(np.ones((2,), "float32"))
+            y = R.nn.conv2d(x, w)
+            z = R.nn.batch_norm(y, s, s, s, s, axis=3)
+            u = z[0]
+            return u
+
+    assert "R.nn.batch_norm" in transform.FoldBatchnormToConv2D()(Last).script()
+
+
+def test_types_of_parameters() -> None:
+    def other_shape(var: Any) -> Any:
+        return relax.TensorStructInfo((5, 4), "float32") if var.name_hint == "w" else None
+
+    def narrow(var: Any) -> Any:
+        return relax.TensorStructInfo(var.struct_info.shape, "float16")
+
+    with pytest.raises(tvm.TVMError, match="matmul"):
+        transform.UpdateParamStructInfo(other_shape)(Products)
+    mod = transform.UpdateParamStructInfo(narrow)(Products)
+    assert {each.struct_info.dtype for each in mod["main"].params} == {"float16"}
+    assert mod["main"].ret_struct_info.dtype == "float16"
+    x, w, b = np.ones((3, 4), "float16"), np.full((4, 4), 2, "float16"), np.ones(4, "float16")
+    np.testing.assert_array_equal(run(mod, x, w, b).numpy(), np.full((3, 4), 9))
+
+
+def test_a_scalar_where_a_mask_holds() -> None:
+    builder = relax.BlockBuilder()
+    x, mask = (
+        relax.Var(name, relax.TensorStructInfo((3,), dtype)) for name, dtype in (("x", "float32"), ("m", "bool"))
+    )
+    with builder.function("main", [x, mask]):
+        builder.emit_func_output(builder.emit(relax.op.masked_fill(x, mask, relax.const(7, "float32"))))
+    got = run(builder.get(), np.zeros(3, "float32"), np.array([True, False, True]))
+    np.testing.assert_array_equal(got.numpy(), [7, 0, 7])
+
+
+def test_absent_names_state_a_replacement() -> None:
+    with pytest.raises(UnsupportedError, match=r"tvm\.relax\.ExecBuilder is absent in Stepwell: there is no byte code"):
+        relax.ExecBuilder()
+    with pytest.raises(AttributeError, match="FuseOpsByPattern on operators"):
+        transform.SplitCallTIRByPattern
+    with pytest.raises(UnsupportedError, match="programs run in one process"):
+        relax.distributed.DeviceMesh((2,), [0, 1])
