@@ -104,8 +104,9 @@ def _as_float16(builder: BlockBuilder, value: Any) -> Expr:
     """A tensor in float16: what the tensor was made of, if it is a float32 of one in float16."""
     source = value.bound_value if isinstance(value, Var) else None
     if isinstance(source, Call) and isinstance(source.op, Op) and source.op.name == "relax.astype":
-        if source.args[0].struct_info.dtype == "float16":
-            return source.args[0]
+        (operand, *_) = source.children
+        if operand.struct_info.dtype == "float16":
+            return operand
     return builder.emit(op.astype(value, "float16"))
 
 

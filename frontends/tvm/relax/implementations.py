@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ....core.errors import OptionError, UnsupportedError
 from ....module import Module
 from ..ir.module import IRModule, PrimFunc
 from ..te import compute
-from ..tir import const, if_then_else
+from ..tir import IntImm, const, if_then_else
 from ..tir.index_map import IndexMap
 from .calls import call_tir
 from .expr import Call, Expr, GlobalVar, Op, Tuple, TupleGetItem
@@ -51,7 +51,7 @@ def _index_map(name: str, given: Any) -> IndexMap | None:
     elif given is None or isinstance(given, IndexMap):
         return given
     else:
-        given, separators = IndexMap.from_func_with_separators(given)
+        given, separators = IndexMap.from_func_with_separators(given)  # pyright: ignore[reportArgumentType]
     if separators:
         raise UnsupportedError(f"AlterOpImpl: {name}: axis separators {separators}, expected none: memory is flat")
     return given  # pyright: ignore[reportUnknownVariableType]
@@ -104,7 +104,9 @@ class _Alteration(PyExprMutator):
         """The name of the operator of a call of a kernel that has an implementation, None for another call."""
         if not isinstance(call, Call) or not isinstance(call.op, Op) or call.op.name != "relax.call_tir":
             return None
-        kernel = self.mod[call.args[0].name_hint]
+        callee = call.args[0]
+        assert isinstance(callee, GlobalVar)
+        kernel = self.mod[callee.name_hint]
         name = kernel.attrs.get(OPERATOR_NAME) if isinstance(kernel, PrimFunc) else None
         return None if name is None or str(name) not in self.implementations else str(name)
 
@@ -159,4 +161,4 @@ def _in_layout(name: str, info: StructInfo, index_map: IndexMap | None) -> Struc
 
 def _mapped(index_map: IndexMap, shape: Sequence[int]) -> list[int]:
     """A shape in another layout."""
-    return [int(extent) for extent in index_map.map_shape(shape)]
+    return [int(cast(IntImm, extent).value) for extent in index_map.map_shape(shape)]

@@ -304,7 +304,7 @@ class _LazyFunction:
             if isinstance(value, BlockArgument):
                 del self._names[value.index]
                 self.block.erase_arg(value)
-            else:
+            elif isinstance(value.owner, TupleGetOp):
                 erase(value.owner)
         self.func.param_names = string_array(self._names)
         attrs = {} if self.func.func_attrs is None else dict(self.func.func_attrs.data)

@@ -64,8 +64,9 @@ ARGS = [RNG.integers(-2, 3, shape).astype("float32") for shape in ((2, 4), (2, 4
 def two_products() -> tuple[PatternContext, DFPattern, list[DFPattern], list[DFPattern]]:
     """Two products with an equal first operand: the context, this operand, the second ones, and the products."""
     with PatternContext() as context:
-        first, seconds = wildcard(), [wildcard(), wildcard()]
-        products = [is_op("relax.matmul")(first, each) for each in seconds]
+        first = wildcard()
+        seconds: list[DFPattern] = [wildcard(), wildcard()]
+        products: list[DFPattern] = [is_op("relax.matmul")(first, each) for each in seconds]
     return context, first, seconds, products
 
 

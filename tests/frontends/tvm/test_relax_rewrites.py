@@ -287,7 +287,7 @@ def test_values_as_expressions() -> None:
     assert isinstance(utils.convert_to_expr(3), relax.PrimValue)
     assert isinstance(utils.convert_to_expr(tvm.tir.Var("n", "int64")), relax.PrimValue)
     assert isinstance(utils.convert_to_expr("a"), relax.StringImm)
-    assert len(utils.convert_to_expr([1, ("a", 2.0)]).fields) == 2
+    assert len(utils.convert_to_expr([1, ("a", 2.0)]).children) == 2
     x = Products["main"].params[0]
     assert utils.convert_to_expr(x) is x
     with pytest.raises(ArgumentError, match="expected an expression of relax"):
