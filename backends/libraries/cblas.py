@@ -74,13 +74,8 @@ def _batch_matmul(
 
     def product(ins: list[Buffer], outs: list[Buffer]) -> Any:
         def call(number: PrimExpr) -> ExternCall:
-            return _gemm(
-                a.dtype,
-                (m, n, k),
-                (transpose_a, transpose_b),
-                *(factor(each, number) for each in ins),
-                outs[0].address_of(number, 0, 0),
-            )
+            factors = factor(ins[0], number), factor(ins[1], number)
+            return _gemm(a.dtype, (m, n, k), (transpose_a, transpose_b), *factors, outs[0].address_of(number, 0, 0))
 
         def factor(matrices: Buffer, number: PrimExpr) -> BufferPointer:
             _, rows, columns = matrices.shape

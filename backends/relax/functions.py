@@ -20,6 +20,7 @@ from ...expressions.sizes import size_function
 from ...operators.relax import (
     AllocTensorOp,
     ApplyOp,
+    CallableType,
     CallDpsPackedOp,
     CallInplacePackedOp,
     CallOp,
@@ -70,6 +71,10 @@ Step: TypeAlias = Callable[[Registers, Sizes], None]
 """Executes an operation: reads and writes registers, and may bind sizes."""
 
 
+_LITERALS = (ConstantOp, FuncRefOp, PrimValueOp, ShapeOp, StringOp)
+"""Operations whose values the function has without a call."""
+
+
 class VMFunction:
     """A function of a virtual machine. Calls convert and check the arguments, and export the result."""
 
@@ -78,6 +83,7 @@ class VMFunction:
         self.machine = machine
         self.params = [name for name, _ in op.params]
         self.types: list[Attribute] = [value.type for _, value in op.params]
+        self._has_functions = any(isinstance(type, CallableType) for type in self.types)
         compiler = _Compiler(machine, op)
         checkers = [type_checker(value.type, compiler.device(value)) for _, value in op.params]
         self._binds, self._checks = [bind for bind, _ in checkers], [check for _, check in checkers]
@@ -101,6 +107,8 @@ class VMFunction:
         Raises ArgumentError for arguments that do not match the parameters, ExecutionError if a packed function fails,
         LinkError if it is not registered.
         """
+        if self._has_functions:
+            args = tuple(self.machine.imported_function(each) if callable(each) else each for each in args)
         return exported(self.run(args), self.machine.host)
 
     def arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -231,7 +239,7 @@ class _Compiler:
                 return steps, self.registers[op.value]
             if type(op) not in _COMPILERS:
                 raise UnsupportedError(f"{where(op)}{op.name} in function {self.name}, expected calls and values")
-            step = _COMPILERS[type(op)](self, op)
+            step = self._releasing(op, _COMPILERS[type(op)](self, op))
             steps.append(self._poisoned(op, step) if self.machine.poisons else step)
         raise UnsupportedError(f"function {self.name} without a return")
 
@@ -241,6 +249,31 @@ class _Compiler:
         result = self.steps(block)
         self.names = names
         return result
+
+    def _releasing(self, op: Operation, step: Step) -> Step:
+        """A step that releases the values that it reads last."""
+        dead = self.reads(self._last_operands.get(op, []))
+        if not dead:
+            return step
+
+        def run(registers: Registers, sizes: Sizes) -> None:
+            step(registers, sizes)
+            for register in dead:
+                registers[register] = None
+
+        return run
+
+    @cached_property
+    def _last_operands(self) -> dict[Operation, list[SSAValue]]:
+        """The values in memory of their own that an operation of the function, and not its terminator, reads last."""
+        block, reads = self.func.body.block, dict[Operation, list[SSAValue]]()
+        ops = list(block.ops)
+        places = {op: n for n, op in enumerate(ops)}
+        for value in (result for op in ops if not isinstance(op, _LITERALS) for result in op.results):
+            users = [user for use in value.uses if (user := block.find_ancestor_op_in_block(use.operation)) is not None]
+            if users and offset_of(value) is None and (last := max(users, key=places.__getitem__)) is not ops[-1]:
+                reads.setdefault(last, []).append(value)
+        return reads
 
     def _poisoned(self, op: Operation, step: Step) -> Step:
         """A step that overwrites the memory of its results before, and the memory of operands that it reads last."""

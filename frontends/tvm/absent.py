@@ -119,6 +119,8 @@ ABSENT_MODULES: dict[str, str] = {
     ),
     "tvm.tir.tensor_intrin.metal": "intrinsics of processors and of cuda: tvm.tir.tensor_intrin.x86, cuda",
     "tvm.topi.arm_cpu.tensor_intrin": "tvm.tir.tensor_intrin.arm_cpu, whose names Schedule.tensorize takes",
+    "tvm.relax.distributed": "programs run in one process, on devices of their module: R.Tensor(..., vdevice=...)",
+    "tvm.relax.exec_builder": "there is no byte code: relax.BlockBuilder and relax.build",
     "tvm.script.ir_builder.relax": "TVMScript as text or as decorated functions, relax.BlockBuilder",
     "tvm.contrib.spirv": "expected the target llvm or cuda",
 }
@@ -268,6 +270,31 @@ ABSENT: dict[str, dict[str, str]] = {
         "TransformMmaBufferLayout": "T.mma_sync and the intrinsics of tvm.tir.tensor_intrin.cuda",
         "VerifyVTCMLimit": "expected the target llvm or cuda",
     },
+    "tvm.relax": {
+        "ExprFunctor": "relax.PyExprVisitor, relax.PyExprMutator",
+        "FuncType": "relax.FuncStructInfo",
+        "PackedFuncType": "relax.ObjectStructInfo",
+        "call_tir_with_grad": "relax.call_tir; relax.transform.Gradient has the derivatives of operators",
+    },
+    "tvm.relax.analysis": {
+        **dict.fromkeys(("definable_tir_vars_in_struct_info", "tir_vars_in_struct_info"), "defined_symbolic_vars"),
+        "get_static_type": "the struct_info of an expression",
+        "suggest_layout_transforms": "relax.transform.AlterOpImpl takes the layouts",
+    },
+    "tvm.relax.transform": {
+        "AttachAttrLayoutFreeBuffers": "relax.build transforms the layouts of constant weights",
+        "FewShotTuning": "relax.transform.MetaScheduleTuneIRMod, MetaScheduleApplyDatabase",
+        "IPCAllReduceRewrite": "programs run in one process",
+        "LowerGPUIPCAllocStorage": "programs run in one process",
+        "OptimizeLayoutTransform": "relax.build fuses transposes and kernels of layouts",
+        "SpecializePrimFuncBasedOnCallSite": "buffers of kernels are in the scope global",
+        "SplitCallTIRByPattern": "FuseOpsByPattern on operators, before LegalizeOps",
+        "TopologicalSort": "relax.build orders operations by their dependences",
+    },
+    "tvm.relax.utils": {
+        "gen_call_tir_inputs": "relax.BlockBuilder.call_te",
+        "metadata_partitioner": "mod.script() has the constants as names",
+    },
     "tvm.relay": {
         "collage": "relay.build with a target of libraries (`llvm -libs=cblas`), or relay.transform.PartitionGraph",
         "copy_shape_func": "sizes of results follow from the types of operators",
@@ -349,6 +376,9 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
     "tvm.meta_schedule.cost_model": dict.fromkeys(
         ("MLPModel", "XGBModel"), "each schedule is measured, or a CostModel of users orders them"
     ),
+    "tvm.relax": {
+        "ExecBuilder": "there is no byte code: relax.BlockBuilder and relax.build",
+    },
     "tvm.relax.frontend.nn": {
         **dict.fromkeys(
             ("ObjectModule", "SourceModule"),

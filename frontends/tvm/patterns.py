@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 
 from ...operators import Operator
 from ..relay import expr as relay
+from .pattern_graphs import ANY, PatternSeq, connect, demand_same_shape
 from .relax import expr as relax
 
 Matches = dict["DFPattern", Any]
@@ -50,15 +52,36 @@ def _values_of(expr: Any) -> list[Any]:
 class DFPattern:
     """A pattern of expressions. Operators of Python and calls build larger ones: `is_op("add")(wildcard(), a * b)`."""
 
-    def __call__(self, *args: DFPattern | Sequence[DFPattern] | None) -> CallPattern:
-        """Calls whose operator the pattern matches. args: the patterns of the operands; None alone for any operands."""
+    denotes_variable = True
+    """Whether a variable of relax may match: a constant, a shape and a function are written where they are used."""
+
+    def __call__(
+        self,
+        *args: DFPattern | Sequence[DFPattern] | None,
+        varg_default_wildcard: bool = False,
+        add_constraint: bool = True,
+    ) -> CallPattern:
+        """Calls whose operator the pattern matches.
+
+        args: the patterns of the operands; None alone for any operands.  varg_default_wildcard: whether a call may have
+        further operands.  add_constraint: whether the call's use of its operands is a demand of a `PatternContext`.
+        """
         if args == (None,):
             return CallPattern(self, None)
         only = args[0] if len(args) == 1 else args
-        return CallPattern(self, only if isinstance(only, list | tuple) else args)  # pyright: ignore[reportArgumentType]
+        call = CallPattern(self, only if isinstance(only, list | tuple) else args, varg_default_wildcard)  # pyright: ignore[reportArgumentType]
+        if add_constraint:
+            call.connect_operands()
+        return call
 
     def __or__(self, other: DFPattern) -> AltPattern:
         return AltPattern(self, other)
+
+    def __and__(self, other: DFPattern) -> AndPattern:
+        return AndPattern(self, other)
+
+    def __invert__(self) -> NotPattern:
+        return NotPattern(self)
 
     def __add__(self, other: DFPattern) -> CallPattern:
         return OpPattern("add")(self, other)
@@ -88,6 +111,10 @@ class DFPattern:
         """The expressions of the pattern that have a shape."""
         return ShapePattern(self, shape)
 
+    def has_struct_info(self, struct_info: Any) -> StructInfoPattern:
+        """The expressions of the pattern with a type of relax that has the parts which a type states."""
+        return StructInfoPattern(self, struct_info)
+
     def dominates(self, parent: DFPattern, path: DFPattern | None = None) -> DominatorPattern:
         """As the function `dominates`, with this pattern as the child."""
         return DominatorPattern(parent, wildcard() if path is None else path, self)
@@ -107,6 +134,34 @@ class DFPattern:
     def optional(self, option_constructor: Callable[[DFPattern], DFPattern]) -> AltPattern:
         """The expressions of the pattern, or of the pattern that `option_constructor` builds from it."""
         return AltPattern(option_constructor(self), self)
+
+    def used_by(self, other: DFPattern | PatternSeq, index: int = ANY) -> PatternSeq:
+        """The chain of this pattern and another one, which uses its value, of a `PatternContext`. index: as which
+        operand."""
+        return PatternSeq([self]).used_by(other, index)
+
+    def only_used_by(self, other: DFPattern | PatternSeq, index: int = ANY) -> PatternSeq:
+        """As `used_by`, where no other value of the block uses the value."""
+        return PatternSeq([self]).only_used_by(other, index)
+
+    __xor__ = used_by
+    __rshift__ = only_used_by
+
+    def fork_to(self, *others: DFPattern | PatternSeq) -> None:
+        """Demands of a `PatternContext` that each of others uses the value."""
+        PatternSeq([self]).fork_to(*others)
+
+    def same_shape_as(self, *others: DFPattern) -> None:
+        """Demands of a `PatternContext` that the values have equal shapes. ArgumentError outside of one."""
+        demand_same_shape([self, *others])
+
+    def dup(self) -> DFPattern:
+        """A new pattern with the same meaning, whose parts are new, too."""
+        return _duplicate(self, {})
+
+    def extract_matched_expr(self, expr: Any) -> Matches | None:
+        """The expression that each part of the pattern has matched in an expression; None if it does not match."""
+        return self.find(expr, {})
 
     def match(self, expr: Any) -> bool:
         """Whether the pattern matches an expression."""
@@ -168,6 +223,8 @@ class VarPattern(DFPattern):
 class ConstantPattern(DFPattern):
     """A constant."""
 
+    denotes_variable = False
+
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         return known if isinstance(expr, _CONSTANTS) else None
 
@@ -193,9 +250,19 @@ class ExprPattern(DFPattern):
 
 
 def _is_same_constant(first: Any, second: Any) -> bool:
-    if not (isinstance(first, relay.Constant) and isinstance(second, relay.Constant)):
-        return False
-    return first.array.dtype == second.array.dtype and np.array_equal(first.array, second.array)
+    one, other = _array_of(first), _array_of(second)
+    return one is not None and other is not None and one.dtype == other.dtype and np.array_equal(one, other)
+
+
+def _array_of(expr: Any) -> np.ndarray[Any, Any] | None:
+    """The value of a constant, None for another expression."""
+    match expr:
+        case relay.Constant():
+            return expr.array
+        case relax.Constant():
+            return expr.data
+        case _:
+            return None
 
 
 class CallPattern(DFPattern):
@@ -203,9 +270,20 @@ class CallPattern(DFPattern):
     product; None for any operands.
     """
 
-    def __init__(self, op: DFPattern, args: Sequence[DFPattern] | None):
+    def __init__(self, op: DFPattern, args: Sequence[DFPattern] | None, varg_default_wildcard: bool = False):
+        """varg_default_wildcard: whether a call may have further operands."""
         self.op = op
         self.args = None if args is None else list(args)
+        self.is_prefix = varg_default_wildcard
+
+    def connect_operands(self) -> None:
+        """Adds the demands of a `PatternContext` that the call uses its operands."""
+        for n, arg in enumerate(self.args or ()):
+            if isinstance(arg, TuplePattern):
+                for field in arg.fields or ():
+                    connect(field, self)
+            elif arg.denotes_variable:
+                connect(arg, self, n)
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         if not isinstance(expr, _CALLS):
@@ -213,6 +291,8 @@ class CallPattern(DFPattern):
         found = self.op.find(expr.op, known)
         if found is None or self.args is None:
             return found
+        if self.is_prefix:
+            return _find_all(self.args, expr.args[: len(self.args)], found)
         matched = _find_all(self.args, expr.args, found)
         if matched is None and _name_of(expr.op) in _COMMUTATIVE:
             return _find_all(self.args, expr.args[::-1], found)
@@ -257,10 +337,42 @@ class TuplePattern(DFPattern):
     def __init__(self, fields: Sequence[DFPattern] | None):
         self.fields = None if fields is None else list(fields)
 
+    def __getitem__(self, index: int) -> TupleGetItemPattern:
+        return TupleGetItemPattern(self, index)
+
+    def __len__(self) -> int:
+        return len(self.fields or ())
+
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         if not isinstance(expr, _TUPLES):
             return None
         return known if self.fields is None else _find_all(self.fields, expr.fields, known)
+
+
+class UnorderedTuplePattern(DFPattern):
+    """A tuple whose fields are in any order. fields: the patterns of its fields."""
+
+    def __init__(self, fields: Sequence[DFPattern]):
+        self.fields = list(fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def attempt(self, expr: Any, known: Matches) -> Matches | None:
+        if not isinstance(expr, _TUPLES) or len(expr.fields) != len(self.fields):
+            return None
+        return self._rest(self.fields, list(expr.fields), known)
+
+    def _rest(self, patterns: Sequence[DFPattern], exprs: Sequence[Any], known: Matches) -> Matches | None:
+        """The matches of patterns in as many expressions."""
+        if not patterns:
+            return known
+        for n, each in enumerate(exprs):
+            found = patterns[0].find(each, known)
+            rest = None if found is None else self._rest(patterns[1:], [*exprs[:n], *exprs[n + 1 :]], found)
+            if rest is not None:
+                return rest
+        return None
 
 
 class TupleGetItemPattern(DFPattern):
@@ -329,6 +441,28 @@ class AltPattern(DFPattern):
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         found = self.left.find(expr, known)
         return self.right.find(expr, known) if found is None else found
+
+
+class AndPattern(DFPattern):
+    """The expressions of both of two patterns."""
+
+    def __init__(self, left: DFPattern, right: DFPattern):
+        self.left = left
+        self.right = right
+
+    def attempt(self, expr: Any, known: Matches) -> Matches | None:
+        return _find_all([self.left, self.right], [expr, expr], known)
+
+
+class NotPattern(DFPattern):
+    """The expressions that a pattern does not match."""
+
+    def __init__(self, to_reject: DFPattern):
+        self.reject = to_reject
+
+    def find(self, expr: Any, known: Matches) -> Matches | None:
+        """As of `DFPattern`; a variable is rejected with the expression that it denotes."""
+        return {**known, self: expr} if self.reject.find(expr, known) is None else None
 
 
 class AttrPattern(DFPattern):
@@ -403,6 +537,23 @@ class ShapePattern(_OfType):
         return list(getattr(found, "shape", ())) == list(self.shape)
 
 
+class StructInfoPattern(_OfType):
+    """An expression of relax with a type that has the parts which a type states: a tensor without a shape states its
+    data type, `relax.TensorStructInfo(dtype="float32")`."""
+
+    def __init__(self, pattern: DFPattern, struct_info: Any):
+        super().__init__(pattern)
+        self.struct_info = struct_info
+
+    def accepts(self, found: Any) -> bool:
+        stated = self.struct_info
+        if found == stated:
+            return True
+        if stated.dtype not in (None, found.dtype) or stated.ndim not in (-1, found.ndim):
+            return False
+        return type(found) is type(stated) and stated.shape in (None, found.shape)
+
+
 class PathPattern(DFPattern):
     """The key, in the matches of a dominator, of an expression between the child and the parent."""
 
@@ -436,6 +587,18 @@ class DominatorPattern(DFPattern):
         if not isinstance(expr, _CALLS) or self.path.find(expr, {}) is None:
             return None
         return self._above(expr, {**known, PathPattern(): expr})
+
+
+def _duplicate(pattern: DFPattern, known: dict[DFPattern, DFPattern]) -> DFPattern:
+    """A copy of a pattern with copies of its parts, one for each. known: the copies."""
+    if pattern not in known:
+        known[pattern] = new = copy(pattern)
+        for name, value in vars(pattern).items():
+            if isinstance(value, DFPattern):
+                setattr(new, name, _duplicate(value, known))
+            elif isinstance(value, list) and all(isinstance(each, DFPattern) for each in value):  # pyright: ignore[reportUnknownVariableType]
+                setattr(new, name, [_duplicate(each, known) for each in value])  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return known[pattern]
 
 
 def _find_all(patterns: Sequence[DFPattern], exprs: Sequence[Any], known: Matches) -> Matches | None:

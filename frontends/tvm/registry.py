@@ -28,18 +28,18 @@ def register_func(func_name: str | Callable[..., Any], f: Any = None, override: 
     def register(function: Any) -> Any:
         if not callable(function):
             raise ArgumentError(f"packed function {func_name!r}: expected a callable, got {type(function).__name__}")
-
-        @wraps(function)
-        def call(*args: Any) -> Any:
-            return function(*(HostArray(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
-
-        packed.register_func(func_name, call, override)
+        packed.register_func(func_name, wraps(function)(on_arrays(function)), override)
         return function
 
     return register if f is None else register(f)
 
 
 register_global_func = register_func
+
+
+def on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on arrays of numpy that calls a function on `tvm.nd.NDArray` over the same memory."""
+    return lambda *args: function(*(HostArray(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
 
 def list_global_func_names() -> list[str]:

@@ -139,6 +139,15 @@ def _tuple(*fields: StructInfo) -> TupleStructInfo:
     return TupleStructInfo(fields[0] if len(fields) == 1 and isinstance(fields[0], list | tuple) else fields)
 
 
+def _rewriter(cls: type) -> Any:
+    """The rewrite of programs of a class with the functions `pattern` and `replacement`, as of
+    `PatternMatchingRewriter.from_module`."""
+    # lazy: rewrites use modules and functions
+    from .relax.dpl import PatternMatchingRewriter
+
+    return PatternMatchingRewriter.from_module(_define(cls))
+
+
 tir = Vocabulary("T", prim_func=prim_func, macro=macro, inline=inline)
 """The vocabulary of functions on buffers: `T.prim_func` and all words that a function uses."""
 
@@ -149,6 +158,7 @@ relax = Vocabulary(
     "R",
     function=function,
     macro=macro,
+    rewriter=_rewriter,
     Callable=_struct_info("Callable", _callable),
     Object=_struct_info("Object", ObjectStructInfo),
     Tensor=_struct_info("Tensor", _tensor),

@@ -94,7 +94,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     },
     "tvm.relax.backend.contrib": {name: f"tvm.relax.backend.cuda.{name}" for name in ("cublas", "cudnn")},
     "tvm.relax.transform": {"tuning_api": "tvm.relax.tuning_api", "transform": "tvm.relax.transform"},
-    "tvm.relax.dpl": dict.fromkeys(("pattern", "rewrite"), "tvm.relax.dpl"),
+    "tvm.relax.dpl": dict.fromkeys(("context", "pattern", "rewrite"), "tvm.relax.dpl"),
     "tvm.runtime": {
         **dict.fromkeys(("module", "object", "packed_func"), "tvm.runtime"),
         "container": "tvm.containers",

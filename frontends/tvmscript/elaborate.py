@@ -303,7 +303,7 @@ class _ModuleReader:
                     raise keyword.span.error("** is not supported here")
                 arguments[keyword.name] = evaluate(self.context(), keyword.value)
         path = path_of(decorator_word)
-        if decorator_word.namespace == "R" and path != "function":
+        if decorator_word.namespace == "R" and path not in ("function", "rewriter"):
             raise function.span.error(f"{decorator_word} is not supported")
         if path in ("jit", "pyfunc"):
             raise unknown_word(decorator_word, function.span)
@@ -325,7 +325,7 @@ class _ModuleReader:
         """Whether `node` is a module; records whether its functions are checked, as a side effect."""
         for decorator in node.decorators:
             path, arguments = self._decorator(decorator)
-            if path == "ir_module":
+            if path in ("ir_module", "R.rewriter"):
                 if not arguments.get("check_well_formed", True):
                     self.unchecked.update(each.name for each in node.body if isinstance(each, syntax.FunctionDef))
                 return True

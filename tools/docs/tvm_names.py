@@ -22,7 +22,9 @@ MODULES = (
     "tvm.ir.transform", "tvm.ir.instrument", "tvm.arith", "tvm.target", "tvm.runtime", "tvm.transform", "tvm.testing",
     "tvm.contrib.cc", "tvm.contrib.cblas", "tvm.contrib.download", "tvm.contrib.graph_executor", "tvm.contrib.nvcc",
     "tvm.contrib.utils", "tvm.topi", "tvm.topi.nn", "tvm.topi.testing", "tvm.topi.utils", "tvm.relay",
-    "tvm.relay.transform", "tvm.relay.analysis",
+    "tvm.relay.transform", "tvm.relay.analysis", "tvm.relax", "tvm.relax.transform", "tvm.relax.analysis",
+    "tvm.relax.dpl", "tvm.relax.utils", "tvm.relax.expr_functor", "tvm.relax.frontend.nn", "tvm.relax.training",
+    "tvm.relax.testing",
 )  # fmt: skip
 """The modules whose names are compared."""
 BEGIN, END = "<!-- names: begin -->", "<!-- names: end -->"

@@ -16,9 +16,24 @@ from ...tvmscript.values import Word
 from ..absent import report_absent
 from ..exporting import overwrite
 from ..nd import Device
+from ..registry import on_arrays
 from ..target.target import TargetLike, target_of
 from ..transform import PassContext, as_module
-from . import analysis, backend, bindings, calls, dpl, expr, expr_functor, frontend, struct_info, training, transform
+from . import (
+    analysis,
+    backend,
+    bindings,
+    calls,
+    dpl,
+    expr,
+    expr_functor,
+    frontend,
+    struct_info,
+    training,
+    transform,
+    utils,
+)
+from .binding_rewrite import DataflowBlockRewrite
 from .bindings import *  # noqa: F403
 from .block_builder import BlockBuilder
 from .calls import *  # noqa: F403
@@ -29,6 +44,7 @@ from .function import Function
 from .kernel_calls import call_own_kernels
 from .pipelines import BUILDING, PipelineLike, get_default_pipeline, get_pipeline, register_pipeline
 from .struct_info import *  # noqa: F403
+from .utils import args_converter, convert_to_expr
 
 __getattr__ = report_absent("tvm.relax")
 
@@ -104,6 +120,10 @@ class VirtualMachine(_Machine):
         super().__init__(executable, device)
         self._saved: dict[str, Callable[..., Any]] = {}
 
+    def imported_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """An argument that is a function, which gets arrays of TVM."""
+        return on_arrays(function)
+
     @property
     def module(self) -> VirtualMachine:
         """This machine, as TVM's name for the owner of `time_evaluator`."""
@@ -149,6 +169,7 @@ vm = SimpleNamespace(build=build, VirtualMachine=VirtualMachine, Executable=Exec
 __all__ = [
     "AnyType",
     "BlockBuilder",
+    "DataflowBlockRewrite",
     "Executable",
     "Function",
     "ObjectType",
@@ -160,8 +181,10 @@ __all__ = [
     "Type",
     "VirtualMachine",
     "analysis",
+    "args_converter",
     "backend",
     "build",
+    "convert_to_expr",
     "dpl",
     "expr_functor",
     "frontend",
@@ -170,6 +193,7 @@ __all__ = [
     "register_pipeline",
     "training",
     "transform",
+    "utils",
     "vm",
 ]
 __all__ += bindings.__all__

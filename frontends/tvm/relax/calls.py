@@ -369,6 +369,11 @@ def _dense(data: Expr, weight: Expr) -> Call:
     return op.matmul(data, op.permute_dims(weight))
 
 
+def _masked_fill(x: Expr, mask: Expr, value: Expr) -> Call:
+    """The elements of a tensor, or a scalar where a mask holds."""
+    return op.where(mask, op.full_like(x, value), x)
+
+
 _FORMER = {"relu": "nn.relu", "nn.leaky_relu": "nn.leakyrelu", "softmax": "nn.softmax"}
 """The words of 2022, each with the word of today."""
 _CALLS: Mapping[str, Any] = {
@@ -380,6 +385,7 @@ _CALLS: Mapping[str, Any] = {
     "call_tir": call_tir,
     "call_tir_inplace": call_tir_inplace,
     "hint_on_device": hint_on_device,
+    "masked_fill": _masked_fill,
     "shape_of": shape_of,
     "to_vdevice": to_vdevice,
 }

@@ -6,10 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any
 
-from ....core.errors import OptionError, UnsupportedError
+from ....core.errors import ArgumentError, OptionError, UnsupportedError
+from .bindings import DataflowBlock, SeqExpr, VarBinding
 from .block_builder import BlockBuilder
 from .calls import op
-from .expr import Call, Expr, Op, Tuple, const
+from .expr import Call, Expr, Op, Tuple, Var, const
+from .expr_functor import Substitution
+from .function import Function
+from .struct_info import TensorStructInfo
 
 Rule = Callable[[BlockBuilder, Call], Expr]
 """A function from a call to the expression in its place."""
@@ -33,6 +37,18 @@ def layout_rules(desired: Mapping[str, Sequence[str]]) -> dict[str, Rule]:
         if not 1 <= len(layouts) <= 3:
             raise OptionError(f"ConvertLayout: {name}: layouts {list(layouts)}, expected those of images and weights")
     return {name: _in_layouts(name, list(layouts)) for name, layouts in desired.items()}
+
+
+def callback_layout_rules(layout_cb: Callable[[Call], Mapping[str, Sequence[str]]]) -> dict[str, Rule]:
+    """The rules of operators by name. layout_cb: the layouts of a call, as of `layout_rules`; a call of an operator
+    without layouts stays."""
+
+    def rule(builder: BlockBuilder, call: Call) -> Expr:
+        assert isinstance(call.op, Op)
+        rules = layout_rules(layout_cb(call) or {})
+        return rules[call.op.name](builder, call) if call.op.name in rules else call
+
+    return dict.fromkeys(_LAYOUTS, rule)
 
 
 def _in_layouts(name: str, layouts: list[str]) -> Rule:
@@ -75,13 +91,47 @@ def precision_rules(out_dtype: str) -> dict[str, Rule]:
         operands = call.children
         if any(each.struct_info.dtype != "float32" for each in operands):
             return call
-        narrow = [builder.emit(op.astype(each, "float16")) for each in operands]
+        narrow = [_as_float16(builder, each) for each in operands]
         assert isinstance(call.op, Op)
         function = attrgetter(call.op.name.removeprefix("relax."))(op)
         result = function(*narrow, **{**dict(call.attrs), "out_dtype": out_dtype})
         return result if out_dtype == "float32" else op.astype(builder.emit(result), "float32")
 
     return dict.fromkeys(PRODUCTS, convert)
+
+
+def _as_float16(builder: BlockBuilder, value: Any) -> Expr:
+    """A tensor in float16: what the tensor was made of, if it is a float32 of one in float16."""
+    source = value.bound_value if isinstance(value, Var) else None
+    if isinstance(source, Call) and isinstance(source.op, Op) and source.op.name == "relax.astype":
+        (operand, *_) = source.children
+        if operand.struct_info.dtype == "float16":
+            return operand
+    return builder.emit(op.astype(value, "float16"))
+
+
+def with_float16_params(func: Function, names: Sequence[str]) -> Function:
+    """A function whose float32 parameters of some names are float16; its operators get them as float32.
+
+    ArgumentError for a parameter of another type.
+    """
+    new: dict[Var, Var] = {}
+    for param in func.params:
+        if param.name_hint not in names:
+            continue
+        info = param.struct_info
+        if info.dtype != "float32":
+            raise ArgumentError(f"ToMixedPrecision: parameter {param.name_hint} of {info.dtype}, expected float32")
+        new[param] = Var(param.name_hint, TensorStructInfo(info.shape, "float16", ndim=info.ndim))
+    if not new:
+        return func
+    wide = {param: Var(param.name_hint, param.struct_info) for param in new}
+    casts = [VarBinding(wide[param], op.astype(narrow, "float32")) for param, narrow in new.items()]
+    body = Substitution(wide).visit_expr(func.body)
+    params = [new.get(param, param) for param in func.params]
+    return Function(
+        params, SeqExpr([DataflowBlock(casts), *body.blocks], body.body), None, func.is_pure, func.attrs.data
+    )
 
 
 def batch_norm_rules(is_training: bool) -> dict[str, Rule]:

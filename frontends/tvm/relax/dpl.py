@@ -2,51 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....core.errors import OptionError
 from ....operators.relax.spelling import all_words
 from ..absent import report_absent
+from ..pattern_graphs import PatternContext, PatternSeq
 from ..patterns import (
     AltPattern,
+    AndPattern,
     AttrPattern,
     CallPattern,
     ConstantPattern,
+    DataTypePattern,
     DFPattern,
     ExprPattern,
+    FunctionPattern,
     Matches,
+    NotPattern,
     OpPattern,
+    ShapePattern,
+    StructInfoPattern,
     TupleGetItemPattern,
     TuplePattern,
     TypePattern,
+    UnorderedTuplePattern,
     VarPattern,
     WildcardPattern,
     has_attr,
     has_dtype,
     has_shape,
     is_expr,
-    is_tuple,
     is_tuple_get_item,
     is_var,
     wildcard,
 )
-from .bindings import VarBinding
 from .calls import PREFIX
-from .expr import Call, Constant, DataflowVar, Expr, ExternFunc, GlobalVar, ShapeExpr, Var
-from .expr_functor import PyExprMutator
-from .function import Function
+from .expr import DataflowVar, Expr, ExternFunc, GlobalVar, ShapeExpr
+from .pattern_rewrites import (
+    ExprPatternRewriter,
+    OrRewriter,
+    PatternMatchingRewriter,
+    rewrite_bindings,
+    rewrite_call,
+)
 
 __getattr__ = report_absent("tvm.relax.dpl")
 
 _CALLS = ("call_dps_packed", "call_pure_packed", "call_tir", "shape_of")
 
 
-class _KindPattern(DFPattern):
-    """Expressions that fulfil a condition."""
+OrPattern = AltPattern
+"""The name of the pattern of `a | b` in relax."""
 
-    def __init__(self, condition: Callable[[Any], bool]):
+
+class _KindPattern(DFPattern):
+    """Expressions that fulfil a condition. is_variable: whether they are variables."""
+
+    def __init__(self, condition: Callable[[Any], bool], is_variable: bool = False):
         self.condition = condition
+        self.denotes_variable = is_variable
 
     def attempt(self, expr: Any, known: Matches) -> Matches | None:
         return known if self.condition(expr) else None
@@ -67,7 +83,7 @@ def is_const() -> ConstantPattern:
 
 def is_dfv(name: str = "") -> _KindPattern:
     """A variable of a dataflow block, of a name or of any."""
-    return _KindPattern(lambda expr: isinstance(expr, DataflowVar) and name in ("", expr.name_hint))
+    return _KindPattern(lambda expr: isinstance(expr, DataflowVar) and name in ("", expr.name_hint), is_variable=True)
 
 
 def is_gv(name: str = "") -> _KindPattern:
@@ -75,8 +91,20 @@ def is_gv(name: str = "") -> _KindPattern:
     return _KindPattern(lambda expr: isinstance(expr, GlobalVar) and name in ("", expr.name_hint))
 
 
-GlobalVarPattern = is_gv
-"""The name of the pattern's class."""
+DataflowVarPattern, GlobalVarPattern = is_dfv, is_gv
+"""The names of the patterns' classes."""
+
+
+def is_tuple(
+    fields: Sequence[DFPattern] | None = None, unordered: bool = False
+) -> TuplePattern | UnorderedTuplePattern:
+    """A tuple. fields: the patterns of its fields; None for any.  unordered: whether the fields may be in any order."""
+    return UnorderedTuplePattern(fields) if unordered and fields is not None else TuplePattern(fields)
+
+
+def reject(pattern: DFPattern) -> NotPattern:
+    """The expressions that a pattern does not match."""
+    return NotPattern(pattern)
 
 
 def is_shape(shape: Sequence[Any]) -> _KindPattern:
@@ -84,23 +112,28 @@ def is_shape(shape: Sequence[Any]) -> _KindPattern:
     return _KindPattern(lambda expr: isinstance(expr, ShapeExpr) and expr.values == list(shape))
 
 
-def _is_function(name: str) -> _KindPattern:
-    return _KindPattern(lambda expr: isinstance(expr, ExternFunc) and expr.global_symbol == name)
+PrimArrPattern = is_shape
+"""The name of the pattern's class."""
+
+
+def ExternFuncPattern(global_symbol: str) -> _KindPattern:
+    """A packed function, by its name."""
+    return _KindPattern(lambda expr: isinstance(expr, ExternFunc) and expr.global_symbol == global_symbol)
 
 
 def is_call_tir(func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None) -> CallPattern:
     """A call of a kernel of the module, by its name. args: the patterns of its tensors; None for any."""
-    return is_op("relax.call_tir")(is_gv(func_name), _tuple(args))
+    return CallPattern(is_op("relax.call_tir"), [is_gv(func_name), _tuple(args)], varg_default_wildcard=True)
 
 
 def is_call_dps_packed(func_name: str, args: Sequence[DFPattern] | TuplePattern | None = None) -> CallPattern:
     """A call of a packed function in destination-passing style, by its name. args: as of `is_call_tir`."""
-    return is_op("relax.call_dps_packed")(_is_function(func_name), _tuple(args))
+    return CallPattern(is_op("relax.call_dps_packed"), [ExternFuncPattern(func_name), _tuple(args)])
 
 
 def is_call_packed(func_name: str, args: Sequence[DFPattern] | None = None) -> CallPattern:
     """A call of a packed function, by its name. args: the patterns of its arguments; None for any."""
-    return CallPattern(_is_function(func_name), args)
+    return CallPattern(ExternFuncPattern(func_name), None) if args is None else ExternFuncPattern(func_name)(*args)
 
 
 def _tuple(args: Sequence[DFPattern] | TuplePattern | None) -> TuplePattern:
@@ -116,9 +149,6 @@ def make_fused_bias_activation_pattern(
     return pattern if activation is None else is_op(activation)(pattern)
 
 
-# Rewrites
-
-
 def matched_exprs(pattern: DFPattern, expr: Expr) -> Matches | None:
     """The expression that each part of a pattern has matched in an expression; None if it does not match."""
     return pattern.find(expr, {})
@@ -126,45 +156,13 @@ def matched_exprs(pattern: DFPattern, expr: Expr) -> Matches | None:
 
 extract_matched_expr = matched_exprs
 
-
-def rewrite_call(
-    pattern: DFPattern, rewriter: Callable[[Call, Mapping[DFPattern, Expr]], Expr], func: Function
-) -> Function:
-    """The function with each value that a pattern matches replaced by the result of a function of the value and the
-    matches; again until nothing changes. OptionError for rewrites without end."""
-    for _ in range(_MOST_ROUNDS):
-        rewrite = _CallRewriter(pattern, rewriter)
-        func = rewrite.visit_expr(func)
-        if not rewrite.has_changed:
-            return func
-    raise OptionError(f"rewrite_call: the pattern still matches after {_MOST_ROUNDS} rounds")
-
-
-_MOST_ROUNDS = 100
-
-
-class _CallRewriter(PyExprMutator):
-    def __init__(self, pattern: DFPattern, rewriter: Callable[[Call, Mapping[DFPattern, Expr]], Expr]):
-        super().__init__()
-        self.pattern, self.rewriter = pattern, rewriter
-        self.has_changed = False
-
-    def visit_var_binding_(self, binding: VarBinding) -> None:
-        found = None if isinstance(binding.value, Var | Constant) else self.pattern.find(binding.value, {})
-        new = binding.value if found is None else self.rewriter(binding.value, found)  # pyright: ignore[reportArgumentType]
-        if new is binding.value:
-            super().visit_var_binding_(binding)
-            return
-        self.has_changed = True
-        var = self.with_struct_info(self.visit_var_def(binding.var), self.builder_.type_of(new))
-        self.set_var_remap(binding.var, var)
-        self.builder_.emit_normalized(VarBinding(var, self.visit_expr(new)))
-
-
 __all__ = [
-    "AltPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFPattern", "ExprPattern", "GlobalVarPattern",
-    "TupleGetItemPattern", "TuplePattern", "TypePattern", "VarPattern", "WildcardPattern", "extract_matched_expr",
-    "has_attr", "has_dtype", "has_shape", "is_call_dps_packed", "is_call_packed", "is_call_tir", "is_const", "is_dfv",
-    "is_expr", "is_gv", "is_op", "is_shape", "is_tuple", "is_tuple_get_item", "is_var",
-    "make_fused_bias_activation_pattern", "matched_exprs", "rewrite_call", "wildcard",
+    "AltPattern", "AndPattern", "AttrPattern", "CallPattern", "ConstantPattern", "DFPattern", "DataTypePattern",
+    "DataflowVarPattern", "ExprPattern", "ExprPatternRewriter", "ExternFuncPattern", "FunctionPattern",
+    "GlobalVarPattern", "NotPattern", "OrPattern", "OrRewriter", "PatternContext", "PatternMatchingRewriter",
+    "PatternSeq", "PrimArrPattern", "ShapePattern", "StructInfoPattern", "TupleGetItemPattern", "TuplePattern",
+    "TypePattern", "UnorderedTuplePattern", "VarPattern", "WildcardPattern", "extract_matched_expr", "has_attr",
+    "has_dtype", "has_shape", "is_call_dps_packed", "is_call_packed", "is_call_tir", "is_const", "is_dfv", "is_expr",
+    "is_gv", "is_op", "is_shape", "is_tuple", "is_tuple_get_item", "is_var", "make_fused_bias_activation_pattern",
+    "matched_exprs", "reject", "rewrite_bindings", "rewrite_call", "wildcard",
 ]  # fmt: skip

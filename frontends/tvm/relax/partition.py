@@ -11,7 +11,7 @@ from ....core.errors import ArgumentError, LinkError, OptionError
 from ....core.identifiers import fresh_name
 from ....module import Module
 from ..ir.module import IRModule
-from ..nd import HostArray
+from ..registry import on_arrays
 from ..transform import FunctionalPass, PassContext, PassInfo
 from .analysis import free_vars
 from .backend.pattern_registry import FusionPattern, PatternCheckContext, PatternLike, as_pattern
@@ -359,11 +359,7 @@ def _compile(mod: IRModule, generator: str, names: Sequence[str], options: Mappi
         raise OptionError(f"relax.ext.{generator}: {len(modules)} modules for {len(functions)} functions")
     for name, module in zip(names, modules, strict=True):
         function = module if not hasattr(module, "get_function") else module.get_function(name)
-        packed.register_func(name, _on_arrays(function), override=True)
-
-
-def _on_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *args: function(*(HostArray(arg) if hasattr(arg, "__array__") else arg for arg in args))
+        packed.register_func(name, on_arrays(function), override=True)
 
 
 class _Calls(PyExprMutator):

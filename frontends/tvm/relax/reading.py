@@ -97,7 +97,7 @@ class Reader:
             var = self._variable(op.output, kind)
             return [MatchCast(var, self.values[op.value], struct_info_of(op.output.type))]
         expr = self._expr(op)
-        if len(op.results) == 1 and not (isinstance(op, OperatorOp) and spell(op)[0] in TUPLES):
+        if not _has_tuple(op):
             return [VarBinding(self._variable(op.results[0], kind), expr)]
         var = kind(op.results[0].name_hint or "lv", expr.struct_info)
         self.values.update((result, TupleGetItem(var, n)) for n, result in enumerate(op.results))
@@ -147,8 +147,13 @@ def _wholes(op: Operation) -> list[SSAValue]:
 
 
 def _is_returned(op: Operation, returned: set[SSAValue]) -> bool:
-    """Whether a result, or the tuple of all results, is among values."""
-    return not returned.isdisjoint(op.results) or (len(op.results) > 1 and not returned.isdisjoint(_wholes(op)))
+    """Whether the value of an operation's variable, its result or the tuple of all results, is among values."""
+    return not returned.isdisjoint(_wholes(op) if _has_tuple(op) else op.results)
+
+
+def _has_tuple(op: Operation) -> bool:
+    """Whether the variable of an operation denotes the tuple of its results."""
+    return len(op.results) > 1 or (isinstance(op, OperatorOp) and spell(op)[0] in TUPLES)
 
 
 def _defaults(op: OperatorOp, word: str) -> dict[str, Any]:

@@ -54,19 +54,24 @@ class _Rewriter(PyExprMutator):
 
 def rewrite(mod: IRModule, rule: Rule) -> IRModule:
     """A module whose calls in functions of relax are replaced by a rule, without operations that nothing uses then."""
+    return rewrite_functions(mod, lambda _: rule)
+
+
+def rewrite_functions(mod: IRModule, rule_of: Callable[[Function], Rule]) -> IRModule:
+    """As `rewrite`, by a rule for each function."""
     result = IRModule(mod.op.clone(), dict(mod.constants))
     for name, func in mod.functions.items():
         if isinstance(func, Function):
             weights = set(computable_at_compile_time(func)) if "num_input" in func.attrs else set[Var]()
-            result[name] = remove_all_unused(_Rewriter(mod, rule, weights).visit_expr(func))
+            result[name] = remove_all_unused(_Rewriter(mod, rule_of(func), weights).visit_expr(func))
     return result
 
 
-def _is_call(expr: Any, name: str) -> bool:
+def is_call(expr: Any, name: str) -> bool:
     return isinstance(expr, Call) and isinstance(expr.op, Op) and expr.op.name == f"relax.{name}"
 
 
-def _value(expr: Any) -> Any:
+def value_of(expr: Any) -> Any:
     """The expression that a variable is bound to."""
     while isinstance(expr, Var) and expr.bound_value is not None:
         expr = expr.bound_value
@@ -83,13 +88,13 @@ def _argument(call: Call, index: int, name: str, default: Any = None) -> Any:
 
 def expand_product_of_sum(call: Call, weights: set[Var]) -> Expr | None:
     """The sum of two products for the product with a sum, unless weights alone determine the sum."""
-    if not _is_call(call, "matmul"):
+    if not is_call(call, "matmul"):
         return None
     first, second = call.args
-    inner, axes = _value(second), None
-    if _is_call(inner, "permute_dims"):
-        axes, inner = (inner.attrs.get("axes"),), _value(inner.args[0])
-    if not _is_call(inner, "add"):
+    inner, axes = value_of(second), None
+    if is_call(inner, "permute_dims"):
+        axes, inner = (inner.attrs.get("axes"),), value_of(inner.args[0])
+    if not is_call(inner, "add"):
         return None
     parts = list(inner.args)
     shapes = [part.struct_info.shape for part in parts]
@@ -103,11 +108,11 @@ def expand_product_of_sum(call: Call, weights: set[Var]) -> Expr | None:
 
 def take_after_product(call: Call, _: set[Var]) -> Expr | None:
     """The columns of a product for the product with columns of a matrix."""
-    if not _is_call(call, "matmul"):
+    if not is_call(call, "matmul"):
         return None
     first, second = call.args
-    inner = _value(second)
-    if not _is_call(inner, "take"):
+    inner = value_of(second)
+    if not is_call(inner, "take"):
         return None
     table, indices = inner.args[:2]
     rank, axis = table.struct_info.ndim, inner.attrs.get("axis")
@@ -119,13 +124,13 @@ def take_after_product(call: Call, _: set[Var]) -> Expr | None:
 
 def transpose_after_concatenation(call: Call, _: set[Var]) -> Expr | None:
     """The transpose of a concatenation for the concatenation of transposes by the same axes."""
-    if not _is_call(call, "concat"):
+    if not is_call(call, "concat"):
         return None
-    fields = _value(call.args[0])
+    fields = value_of(call.args[0])
     if not isinstance(fields, Tuple):
         return None
-    parts = [_value(each) for each in fields.fields]
-    if len(parts) < 2 or not all(_is_call(part, "permute_dims") for part in parts):
+    parts = [value_of(each) for each in fields.fields]
+    if len(parts) < 2 or not all(is_call(part, "permute_dims") for part in parts):
         return None
     rank = parts[0].args[0].struct_info.ndim
     orders = {tuple(_axes(part, rank)) for part in parts}
@@ -144,15 +149,15 @@ def _axes(call: Call, rank: int) -> Sequence[int]:
 
 def single_reshape(call: Call, _: set[Var]) -> Expr | None:
     """One reshape for two, and the operand for a reshape to its own shape."""
-    if not _is_call(call, "reshape"):
+    if not is_call(call, "reshape"):
         return None
     source, shape = call.args[0], call.struct_info.shape
     if not isinstance(source, Expr):
         return None
     if shape is not None and source.struct_info.shape == shape:
         return source
-    inner = _value(source)
-    if not _is_call(inner, "reshape") or shape is None:
+    inner = value_of(source)
+    if not is_call(inner, "reshape") or shape is None:
         return None
     return op.reshape(inner.args[0], list(shape))
 

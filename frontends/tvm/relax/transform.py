@@ -29,27 +29,38 @@ from ....transforms.te.to_tir import ConvertTeToTirPass
 from ...relay.parameters import bind_parameters
 from ..absent import report_absent
 from ..intrinsics import registered_attributes
-from ..ir.module import IRModule
+from ..ir.module import IRModule, PrimFunc
 from ..ir.vdevice import VDevice
 from ..transform import FunctionalPass, PassContext, PassInfo, Transform, define_pass, no_change
 from .backend.pattern_registry import FusionPattern as FusionPattern
 from .backend.pattern_registry import PatternCheckContext as PatternCheckContext
+from .batch_norm_folding import fold_batch_norms
 from .bindings import BindingBlock, DataflowBlock
 from .block_builder import BlockBuilder
 from .block_names import name_blocks
-from .conversions import batch_norm_rules, layout_rules, precision_rules
+from .conversions import (
+    batch_norm_rules,
+    callback_layout_rules,
+    layout_rules,
+    precision_rules,
+    with_float16_params,
+)
 from .expr import Call, Expr, TupleGetItem, Var
 from .expr_functor import PyExprMutator, Substitution
 from .function import Function
 from .gradients import add_adjoint
+from .implementations import alter_calls, implementations_of
 from .inlining import inline_private_functions
+from .lazy_parameters import fetch_and_store, fetch_by_callback, store_by_callback
 from .parallel import Check, CombineProducts
 from .partition import FuseOpsByPattern, MergeCompositeFunctions, RunCodegen
+from .product_order import product_order
 from .rewrites import (
     Rule,
     expand_product_of_sum,
     fast_rules,
     rewrite,
+    rewrite_functions,
     single_reshape,
     take_after_product,
     to_dataflow,
@@ -57,7 +68,7 @@ from .rewrites import (
 )
 from .signatures import expand_tuple_arguments, remove_unused_outputs, remove_unused_parameters
 from .sizes import with_sizes
-from .struct_info import TupleStructInfo
+from .struct_info import StructInfo, TupleStructInfo
 from .tuning import MetaScheduleApplyDatabase, MetaScheduleTuneIRMod, MetaScheduleTuneTIR
 
 _report_absent = report_absent("tvm.relax.transform")
@@ -181,29 +192,38 @@ class _Legalizer(PyExprMutator):
 
 
 def ConvertLayout(
-    desired_layouts: Mapping[str, Sequence[str]], layout_cb: Callable[..., Any] | None = None
+    desired_layouts: Mapping[str, Sequence[str]],
+    layout_cb: Callable[[Call], Mapping[str, Sequence[str]]] | None = None,
 ) -> FunctionalPass:
     """Computes convolutions in other layouts, with transposes around them.
 
-    desired_layouts: by operator, `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: of images, weights, and results.
-    UnsupportedError for other operators, for a layout of other dimensions, and for a layout_cb.
+    desired_layouts: by operator, `{"relax.nn.conv2d": ["NHWC", "OHWI"]}`: of images, weights, and results.  layout_cb:
+    a function from a call to such a dictionary, in place of `desired_layouts`. UnsupportedError for other operators,
+    and for a layout of other dimensions.
     """
-    if layout_cb is not None:
-        raise UnsupportedError("ConvertLayout: layout_cb is not supported, expected desired_layouts")
-    rules = layout_rules(desired_layouts)
+    rules = layout_rules(desired_layouts) if layout_cb is None else callback_layout_rules(layout_cb)
     return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ConvertLayout"))
 
 
 def ToMixedPrecision(out_dtype: str = "float32", fp16_input_names: Sequence[str] | None = None) -> FunctionalPass:
     """Computes products of matrices, of ranks 2 and 3, and convolutions of float32 on float16.
 
-    out_dtype: of the sums; other operators stay in float32.  UnsupportedError for fp16_input_names: parameters keep
-    their types.
+    out_dtype: of the sums; other operators stay in float32.  fp16_input_names: the names of parameters that are float16
+    from then on. The pass raises ArgumentError for a parameter of another type than float32.
     """
-    if fp16_input_names:
-        raise UnsupportedError("ToMixedPrecision: fp16_input_names is not supported: parameters keep their types")
     rules = precision_rules(out_dtype)
-    return FunctionalPass(lambda mod, ctx: _Legalizer(mod, rules).module(), PassInfo(0, "ToMixedPrecision"))
+
+    def convert(mod: IRModule, ctx: PassContext) -> Module:
+        narrow = _on_functions(lambda func: with_float16_params(func, fp16_input_names or ()), mod)
+        return _Legalizer(narrow, rules).module()
+
+    return FunctionalPass(convert, PassInfo(0, "ToMixedPrecision"))
+
+
+def FoldBatchnormToConv2D() -> FunctionalPass:
+    """Replaces the batch norm of a convolution with constant weights, in the layouts NCHW and OIHW, by a convolution
+    with other weights and a sum, with the given mean and variance. `FoldConstant` computes the weights."""
+    return FunctionalPass(lambda mod, ctx: _on_functions(fold_batch_norms, mod), PassInfo(0, "FoldBatchnormToConv2D"))
 
 
 def DecomposeOpsForInference(func_name: str | None = None) -> FunctionalPass:
@@ -240,6 +260,42 @@ def LiftTransformParams(shared_transform: bool = False) -> FunctionalPass:
     if shared_transform:
         raise UnsupportedError("LiftTransformParams: shared_transform is not supported, expected False")
     return _pass("LiftTransformParams", lambda: [RelaxInlineDataflowPass(), RelaxLiftParametersPass()])
+
+
+def LazyTransformParams(
+    fget_item: str = "get_item",
+    fset_item: str | None = "set_item",
+    extra_get_item_params: Sequence[Var] | None = None,
+    extra_set_item_params: Sequence[Var] | None = None,
+) -> FunctionalPass:
+    """Rewrites functions whose names end in `transform_params`: they fetch each weight by a packed function before its
+    first use, and store each result by another one as soon as it is computed.
+
+    fget_item: the packed function that returns the weight of a position, after the values of `extra_get_item_params`,
+    new parameters.  fset_item: the packed function of the values of `extra_set_item_params`, a position and a result;
+    None for functions that return their results. Weights are the parameters after the first `num_input`, or the fields
+    of the only one; shapes and numbers with names of sizes stay parameters. A weight is freed after its last use.
+    UnsupportedError for a function that the module calls, and for weights on stated devices.
+    """
+    return _in_place(
+        "LazyTransformParams",
+        lambda module: fetch_and_store(
+            module, fget_item, fset_item, extra_get_item_params or (), extra_set_item_params or ()
+        ),
+    )
+
+
+def LazyGetInput() -> FunctionalPass:
+    """Replaces the parameters after the first `num_input` of public functions by a function of a position and a name,
+    which is called before the first use of each. UnsupportedError as of `LazyTransformParams`."""
+    return _in_place("LazyGetInput", fetch_by_callback)
+
+
+def LazySetOutput() -> FunctionalPass:
+    """Adds a parameter to public functions, a function of a position and a value that gets each result as soon as it
+    is computed; the functions return nothing. It follows the first `num_input` parameters. UnsupportedError as of
+    `LazyTransformParams`."""
+    return _in_place("LazySetOutput", store_by_callback)
 
 
 def FuseOps(fuse_opt_level: int = -1) -> FunctionalPass:
@@ -393,6 +449,34 @@ def CombineParallelMatmul(check: Check | None = None) -> FunctionalPass:
     return FunctionalPass(combine, PassInfo(0, "CombineParallelMatmul"))
 
 
+def UpdateParamStructInfo(sinfo_func: Callable[[Var], StructInfo | None]) -> FunctionalPass:
+    """Changes the types of parameters; the types of values follow.
+
+    sinfo_func: a function from a parameter to its new type, None to keep it. The pass raises the errors of operators
+    that do not fit their new operands.
+    """
+
+    def update(mod: IRModule, ctx: PassContext) -> IRModule:
+        return _on_functions(lambda func: _Parameters(sinfo_func).visit_expr(func), mod)
+
+    return FunctionalPass(update, PassInfo(1, "UpdateParamStructInfo"))
+
+
+class _Parameters(PyExprMutator):
+    """Changes the types of the parameters of a function."""
+
+    def __init__(self, sinfo_func: Callable[[Var], StructInfo | None]):
+        super().__init__()
+        self._sinfo_func = sinfo_func
+
+    def visit_function_(self, op: Function) -> Function:
+        for param in op.params:
+            info = self._sinfo_func(param)
+            if info is not None and info != param.struct_info:
+                self.set_var_remap(param, Var(param.name_hint, info))
+        return super().visit_function_(op)
+
+
 def BundleModelParams(param_tuple_name: str = "model_params") -> FunctionalPass:
     """Replaces the parameters of functions after the first `num_input` by one parameter, a tuple of them.
 
@@ -486,6 +570,35 @@ def RemoveRedundantReshape() -> FunctionalPass:
     return _rewrite("RemoveRedundantReshape", single_reshape)
 
 
+def AdjustMatmulOrder() -> FunctionalPass:
+    """Computes `x * (a * b)` as `(x * a) * b`, or the other way, if it takes fewer multiplications for all sizes that
+    the upper bounds `tir_var_upper_bound` allow. Two weights, parameters after the first `num_input`, are multiplied
+    first. Floats are rounded in the order of the result."""
+    return FunctionalPass(
+        lambda mod, ctx: rewrite_functions(mod, lambda func: product_order(func.func.size_bounds)),
+        PassInfo(1, "AdjustMatmulOrder"),
+    )
+
+
+def AlterOpImpl(
+    op_impl_map: Mapping[str, PrimFunc],
+    op_buffer_transforms: Mapping[str, Sequence[Any]],
+    op_buffer_axis_separators: Mapping[str, Sequence[Any]] | None = None,
+    op_buffer_input_axis_separators: Mapping[str, Sequence[Any]] | None = None,
+) -> FunctionalPass:
+    """Replaces calls of kernels by their attribute `operator_name`.
+
+    op_impl_map: the kernels in their place.  op_buffer_transforms: by the same names, the index maps from the layouts
+    of the operands and the results to those of the new kernel, to which tensors are copied; places without an element
+    are 0.  op_buffer_axis_separators, op_buffer_input_axis_separators: empty lists. The pass raises UnsupportedError
+    for separators, since the memory of tensors is flat, and for tensors of unknown extents; OptionError for another
+    number of index maps than tensors.
+    """
+    separators = (op_buffer_axis_separators or {}, op_buffer_input_axis_separators or {})
+    implementations = implementations_of(op_impl_map, op_buffer_transforms, separators)
+    return FunctionalPass(lambda mod, ctx: alter_calls(mod, implementations), PassInfo(0, "AlterOpImpl"))
+
+
 def FastMathTransform() -> FunctionalPass:
     """Replaces `exp`, `erf`, `tanh` and `nn.softmax` by the kernels of `topi.fast_exp` and others, which are as
     accurate as the operators."""
@@ -493,6 +606,8 @@ def FastMathTransform() -> FunctionalPass:
 
 
 __all__ = [
+    "AdjustMatmulOrder",
+    "AlterOpImpl",
     "AttachExternModules",
     "AttachGlobalSymbol",
     "BindParams",
@@ -510,12 +625,16 @@ __all__ = [
     "ExpandMatmulOfSum",
     "ExpandTupleArguments",
     "FastMathTransform",
+    "FoldBatchnormToConv2D",
     "FoldConstant",
     "FuseOps",
     "FuseOpsByPattern",
     "FuseTIR",
     "Gradient",
     "InlinePrivateFunctions",
+    "LazyGetInput",
+    "LazySetOutput",
+    "LazyTransformParams",
     "LegalizeOps",
     "LiftTransformParams",
     "MergeCompositeFunctions",
@@ -531,6 +650,7 @@ __all__ = [
     "RunCodegen",
     "ToMixedPrecision",
     "ToNonDataflow",
+    "UpdateParamStructInfo",
     "UpdateVDevice",
     "dataflowblock_pass",
     "function_pass",

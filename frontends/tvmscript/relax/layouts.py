@@ -42,6 +42,9 @@ def _layout_transform(
     axis_separators: Value = None,
     input_axis_separators: Value = None,
 ) -> Value:
+    for name, value in (("axis_separators", axis_separators), ("input_axis_separators", input_axis_separators)):
+        if value is not None and value != [] and value != ():
+            raise span.error(f"R.layout_transform: {name}: expected none: the memory of a tensor is flat")
     data = known_tensor(context.at(span), context.relax_value(x, span))
     if data is None or not all(isinstance(extent, int) for extent in shape_of(data)):
         raise span.error("R.layout_transform: expected a tensor of known numbers as extents")

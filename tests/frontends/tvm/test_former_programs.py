@@ -159,6 +159,7 @@ class Network:
     [
         (relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "OHWI"]}), 1e-5),
         (relax.transform.ConvertLayout({"relax.nn.conv2d": ["NHWC", "default", "NCHW"]}), 1e-5),
+        (relax.transform.ConvertLayout({}, lambda call: {"relax.nn.conv2d": ["NHWC", "OHWI"]}), 1e-5),
         (relax.transform.ToMixedPrecision(), 1e-2),
         (relax.transform.ToMixedPrecision("float16"), 2e-2),
     ],

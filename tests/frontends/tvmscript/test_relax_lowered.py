@@ -77,6 +77,10 @@ def test_kernels_write_allocated_tensors(body: str) -> None:
         ("y = R.layout_transform(v, 1)", "expected T.index_map(lambda ...)"),
         ("y = R.layout_transform(v, lambda i: i // 2)", "the map has equal indices for several elements"),
         ("y = R.layout_transform(v, lambda i: i - 1)", "the map has a negative index"),
+        (
+            "y = R.layout_transform(v, lambda i: (i // 2, i % 2), axis_separators=[1])",
+            "axis_separators: expected none: the memory of a tensor is flat",
+        ),
         ("y = R.nn.attention_var_len(x, x, x, v)", "expected [1, length, heads, size]"),
     ],
 )
@@ -129,7 +133,7 @@ def test_a_layout_has_padding_where_no_element_is() -> None:
 @R.function
 def main(x: R.Tensor((2, 6), "int32")):
     y = R.layout_transform(x, index_map=T.index_map(lambda i, j: (j // 4, i, j % 4)), pad_value=T.int32(-1))
-    z = R.layout_transform(x, lambda i, j: (j, T.max(i, 0)))
+    z = R.layout_transform(x, lambda i, j: (j, T.max(i, 0)), axis_separators=[], input_axis_separators=[])
     return (y, z)
 """
     )
