@@ -10,21 +10,24 @@ class Family(type):
     """The class of classes to which the instances of other classes belong. members: returns these classes. A subclass
     of users has none: its instances are its own."""
 
-    _members: Callable[[], tuple[Any, ...]]
-
     def __new__(
         cls,
         name: str,
         bases: tuple[type, ...],
         namespace: dict[str, Any],
-        members: Callable[[], tuple[Any, ...]] = tuple,
+        members: Callable[[], tuple[Any, ...]] = tuple,  # noqa: ARG004
     ) -> Family:
-        made = super().__new__(cls, name, bases, namespace)
-        made._members = members
-        return made
+        return super().__new__(cls, name, bases, namespace)
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **_members: Any) -> None:
+    def __init__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        members: Callable[[], tuple[Any, ...]] = tuple,
+    ) -> None:
         super().__init__(name, bases, namespace)
+        cls._members = members
 
     def __instancecheck__(cls, instance: object) -> bool:
         return super().__instancecheck__(instance) or isinstance(instance, cls._members())

@@ -12,9 +12,10 @@ from stepwell import ArgumentError, build
 from stepwell.expressions.errors import TeError
 from stepwell.operators import OPERATORS
 from stepwell.tools.testing.operators import SAMPLES, Sample, program_of
+from stepwell.tools.testing.operators.sampling import Draw
 
 
-def with_another_extent(draw: st.DrawFn, sample: Sample) -> Sample:
+def with_another_extent(draw: Draw, sample: Sample) -> Sample:
     """The sample with another extent along one axis of an operand, whose elements repeat."""
     number = draw(st.sampled_from([n for n, operand in enumerate(sample.operands) if operand.ndim]))
     operand = sample.operands[number]
