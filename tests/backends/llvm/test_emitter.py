@@ -50,6 +50,14 @@ POINTER = """\
 %b = builtin.unrealized_conversion_cast %q : !llvm.ptr to memref<?xf32>
 """
 """A view %b of the memory of %a by its address."""
+ELEMENT = """\
+%p = "memref.extract_aligned_pointer_as_index"(%a) : (memref<4xf32>) -> index
+%o = arith.addi %p, %i : index
+%t = arith.index_cast %o : index to i64
+%r = llvm.inttoptr %t {attributes} : i64 to !llvm.ptr
+func.call @f(%r) : (!llvm.ptr) -> ()
+"""
+"""A call with the address of an element of %a."""
 
 
 @pytest.mark.parametrize(
@@ -62,7 +70,10 @@ POINTER = """\
         (POINTER, False),
         (POINTER + "%y = memref.load %b[%i] : memref<?xf32>", False),
         (POINTER + "memref.store %x, %b[%i] : memref<?xf32>", True),
-        (POINTER + "%r = arith.addi %p, %i : index", True),
+        (POINTER + "%r = arith.addi %p, %i : index", False),
+        (POINTER + "%r = arith.muli %p, %i : index", True),
+        (ELEMENT.format(attributes=""), True),
+        (ELEMENT.format(attributes="{stepwell.read_only}"), False),
         ("func.call @main(%a, %i, %x, %c) : (memref<4xf32>, index, f32, i1) -> ()", True),
         ("%s = arith.select %c, %a, %a : memref<4xf32>\nmemref.store %x, %s[%i] : memref<4xf32>", True),
         ("%s = arith.select %c, %a, %a : memref<4xf32>\n%y = memref.load %s[%i] : memref<4xf32>", False),
@@ -71,6 +82,7 @@ POINTER = """\
 )  # fmt: skip
 def test_buffers_only_read_are_known(parse_upstream, body: str, written: bool) -> None:
     text = f"func.func @main(%a: memref<4xf32>, %i: index, %x: f32, %c: i1) {{ {body}\n func.return }}"
+    text += "\nfunc.func private @f(!llvm.ptr)"
     ((parameter, *_),) = [f.parameters for f in emit_module(parse_upstream(text)).functions]
     assert isinstance(parameter, BufferParameter)
     assert parameter.written is written

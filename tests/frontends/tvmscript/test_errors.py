@@ -525,8 +525,8 @@ DEFINITIONS = {
     "relax rewriter": """
         @I.ir_module
         class M:
-            @R.rewriter  # error: R.rewriter is not supported
-            def f():
+            @R.rewriter
+            def f():  # error: function 'f' needs the decorator @T.prim_func or @R.function
                 pass
     """,
     "unknown function of the module": """
