@@ -60,9 +60,9 @@ class Buffer:
         """The address of an element, for `te.call_extern`.
 
         access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3; arrays that are only read may be read-only.
-        offset: the position of the element in row-major order.  extent: the number of accessed elements, by default
-        all from there on.  ptr_type: without effect. TeError for another access, for vectors (content_lanes), and for
-        an offset in a buffer with strides.
+        offset: the position of the element in row-major order.  extent: the number of elements that are read, by
+        default all from there on; without effect for another access.  ptr_type: without effect. TeError for another
+        access, for vectors (content_lanes), and for an offset in a buffer with strides.
         """
         if access_mask not in ("r", "w", "rw", "wr", 1, 2, 3):
             raise TeError(f"access_ptr of {self.name}: access_mask {access_mask!r}, expected 'r', 'w' or 'rw'")

@@ -268,11 +268,10 @@ class _Compiler:
         """The values in memory of their own that an operation of the function, and not its terminator, reads last."""
         block, reads = self.func.body.block, dict[Operation, list[SSAValue]]()
         ops = list(block.ops)
-        places = {op: n for n, op in enumerate(ops)}
-        for value in (result for op in ops if not isinstance(op, _LITERALS) for result in op.results):
-            users = [user for use in value.uses if (user := block.find_ancestor_op_in_block(use.operation)) is not None]
-            if users and offset_of(value) is None and (last := max(users, key=places.__getitem__)) is not ops[-1]:
-                reads.setdefault(last, []).append(value)
+        results = [result for op in ops if not isinstance(op, _LITERALS) for result in op.results]
+        for value, first, last in lifetimes(block, [each for each in results if offset_of(each) is None]):
+            if first < last < len(ops) - 1:
+                reads.setdefault(ops[last], []).append(value)
         return reads
 
     def _poisoned(self, op: Operation, step: Step) -> Step:

@@ -70,7 +70,7 @@ from .registry import get_global_func, register_func, register_global_func
 # Modules of `tvm.relax` that need the decorators of `tvm.script`.
 from .relax import base_py_module as base_py_module
 from .relax import relax_to_pyfunc_converter as relax_to_pyfunc_converter
-from .runtime import DataType, DataTypeCode, Object, convert
+from .runtime import DataType, DataTypeCode, Object, TypeCode, convert
 from .runtime import Module as Module
 from .te import *  # noqa: F403
 from .tir import Select as select
@@ -83,7 +83,6 @@ __getattr__ = report_absent("tvm")
 # The names of v0.6.
 TVMContext = Device
 TVMType = DataType
-TypeCode = DataTypeCode
 get_env_func = EnvFunc.get
 register_node = register_object
 float32, handle, int8, int32 = "float32", "handle", "int8", "int32"

@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 from ....expressions.axes import IterVar
 from ....expressions.expr import PrimExpr
 from ....expressions.tensor import Operation, Tensor
 from ...relay.adt import Constructor, Pattern
 from ...relay.expr import CallAttributes, Expr, Function
-from ...relay.types import (
-    FuncType,
-    GlobalTypeVar,
-    IncompleteType,
-    RefType,
-    TensorType,
-    TupleType,
-    TypeCall,
-    TypeData,
-    TypeRelation,
-    TypeVar,
-)
+from ...relay.types import FuncType, TensorType, TupleType, TypeRelation, UserType
 from ..family import Family
 from ..nodes.declarations import PointerType, PrimType
 from ..nodes.expr import BufferRegion, RegionBuffer
@@ -42,10 +31,7 @@ def _programs() -> tuple[Any, ...]:
     return ProgramExpr, StructInfo
 
 
-_TYPES = (
-    FuncType, GlobalTypeVar, IncompleteType, PointerType, PrimType, RefType, TensorType, TupleType, TypeCall, TypeData,
-    TypeRelation, TypeVar,
-)  # fmt: skip
+_TYPES = (FuncType, PointerType, PrimType, TensorType, TupleType, *get_args(UserType))
 
 
 def _graph_expressions() -> tuple[Any, ...]:
