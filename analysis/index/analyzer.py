@@ -84,7 +84,7 @@ class Analyzer(Rules):
             if missing:  # operands first, so that the recursion depth does not grow with the expression
                 todo += missing
                 continue
-            imports[top] = self._import(top)
+            self.remember(imports, top, self._import(top))
         return imports[value]
 
     def exact(self, value: Mixed) -> Lin:
@@ -169,7 +169,7 @@ class Analyzer(Rules):
                 return None
             self._condition_depth += 1
             try:
-                decisions[condition] = decide(self, condition)
+                self.remember(decisions, condition, decide(self, condition))
             finally:
                 self._condition_depth -= 1
         return decisions[condition]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from math import gcd
-from typing import Any
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, SSAValue
@@ -27,6 +27,9 @@ from ...core.intervals import (
     within,
 )
 from .terms import Atom, Compound, DivAtom, Extremum, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom, exact_quotient
+
+Key = TypeVar("Key")
+Result = TypeVar("Result")
 
 _INT32, _INT64 = signed_range(32), signed_range(64)
 
@@ -86,6 +89,8 @@ class SumRanges:
         self.scope = AssumptionScope()
         self._budget = 0
         self._busy: set[SSAValue] = set()
+        self._is_partial = False
+        self._partial: list[tuple[dict[Any, Any], Any]] = []
 
     @contextmanager
     def assumptions(self) -> Generator[None]:
@@ -145,14 +150,30 @@ class SumRanges:
         if range_and_facts is not None:
             return range_and_facts
         if value in self._busy:  # the range of the value depends on a fact about it
+            self._is_partial = True
             return type_range(value.type), []
         self._busy.add(value)
         try:
             range_and_facts = self.value_range(value)
         finally:
             self._busy.remove(value)
-        self.scope.values[value] = range_and_facts
-        return range_and_facts
+            if not self._busy:
+                self._forget_partial_results()
+        return self.remember(self.scope.values, value, range_and_facts)
+
+    def remember(self, cache: dict[Key, Result], key: Key, result: Result) -> Result:
+        """Caches a result, and returns it. A result computed after a range was asked for that is being computed is
+        forgotten when that range is known: it may be weaker than what is known then."""
+        cache[key] = result
+        if self._is_partial:
+            self._partial.append((cache, key))
+        return result
+
+    def _forget_partial_results(self) -> None:
+        self._is_partial = False
+        for cache, key in self._partial:
+            cache.pop(key, None)
+        self._partial.clear()
 
     def product_limit(self, atom: ProductAtom) -> int | None:
         """An upper bound of a product from its factors; None if unknown."""
@@ -171,9 +192,10 @@ class SumRanges:
         interval = self.scope.bounds.get(lin)
         if interval is None:
             # Cached before the refinement, whose facts may be about this very sum.
-            interval = self.scope.bounds[lin] = self._interval(lin)
+            interval = self.remember(self.scope.bounds, lin, self._interval(lin))
             if self._is_refinable(lin):
-                interval = self.scope.bounds[lin] = _intersect(interval, (self._least(lin), -self._least(-lin)))
+                refined = _intersect(interval, (self._least(lin), -self._least(-lin)))
+                interval = self.remember(self.scope.bounds, lin, refined)
         return interval
 
     def _least(self, lin: Lin) -> int:

@@ -510,6 +510,47 @@ def test_a_loop_variable_is_less_than_its_symbolic_end() -> None:
     assert analyzer.bounds(Lin.of(n))[0] == 0  # the loop may have no iteration
 
 
+@given(st.data())
+def test_an_assumption_narrows_bounds(data: st.DataObject) -> None:
+    n, _ = symbolic()
+    world = World()
+    b = world.builder
+    pool = [n]
+    for _ in range(data.draw(st.integers(1, 3))):
+        factor, size = data.draw(st.sampled_from((1, 3, 12))), data.draw(st.sampled_from((1, 4, 64)))
+        extent = b.binary("floordiv", b.add(b.mul(n, factor), size - 1), size)
+        loop = ForOp("i", 0, data.draw(st.integers(1, 256)) if data.draw(st.booleans()) else extent, i32)
+        world.block.add_op(loop)
+        pool.append(b.add(b.mul(loop.variable, size), pick(data.draw, pool[1:] or [0])))
+    for _ in range(data.draw(st.integers(0, 3))):
+        pool.append(_draw_op(data.draw, world, pool, i32))  # pyright: ignore[reportArgumentType]
+    quotient = b.binary("floordiv", pick(data.draw, pool), data.draw(st.sampled_from((1, 3, 12))))
+    condition = b.binary(data.draw(st.sampled_from(sorted(COMPARE))), quotient, n)
+    analyzer = Analyzer()
+    sums = [analyzer.exact(value) for value in reversed(pool)]
+    outside = [Analyzer().bounds(each) for each in sums]
+    with analyzer.assuming(condition, data.draw(st.booleans())):
+        inside = [analyzer.bounds(each) for each in sums]
+    for (low, high), (least, most) in zip(inside, outside, strict=True):
+        assert low > high or (least <= low and high <= most)
+
+
+def test_the_range_of_a_loop_may_depend_on_a_fact_about_its_variable() -> None:
+    n, _ = symbolic()
+    function = n.owner.parent_op()
+    assert isinstance(function, FuncOp)
+    builder = TirBuilder(function.body.block)
+    blocks = ForOp("b", 0, builder.binary("floordiv", builder.add(n, 255), 256), i32)
+    threads = ForOp("t", 0, 256, i32)
+    function.body.block.add_ops([blocks, threads])
+    index = builder.add(builder.mul(blocks.variable, 256), threads.variable)
+    condition = builder.binary("lt", builder.binary("floordiv", index, 12), n)
+    analyzer = Analyzer()
+    with analyzer.assuming(condition):
+        assert analyzer.bounds(analyzer.lin(index)) == (0, 2**30 - 1)  # n > index // 12, and `b` is less than n // 256
+        assert analyzer.bounds(analyzer.lin(n))[0] == 1
+
+
 def test_inside_of_a_loop_it_has_an_iteration() -> None:
     n, i = symbolic()
     loop = i.owner.parent_op()
