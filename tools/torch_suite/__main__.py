@@ -14,7 +14,7 @@ from typing import Any
 from ..marks import write_between_marks
 from .models import Case, cases
 from .report import MODEL_MARKS, OPERATOR_MARKS, model_lines, operator_lines, passes
-from .running import ROUTES, measure
+from .running import ROUTES, measure_all
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -22,7 +22,7 @@ def main(args: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(args)
     if options.one:
         (case,) = (case for case in cases() if case.title == options.one)
-        print(json.dumps({route: measure(case, route) for route in ROUTES}))
+        print(json.dumps(measure_all(case)))
         return 0
     if options.operators:
         write_between_marks(options.operators, *OPERATOR_MARKS, "\n".join(operator_lines()))
@@ -34,7 +34,7 @@ def main(args: Sequence[str] | None = None) -> int:
     else:
         write_between_marks(options.write, *OPERATOR_MARKS, "\n".join(operator_lines()))
         write_between_marks(options.write, *MODEL_MARKS, "\n".join(model_lines(rows)))
-    return int(not all(passes(error) for _, errors in rows for error in errors.values()))
+    return int(not all(passes(errors) for _, errors in rows))
 
 
 def _measure_in_process(case: Case, limit: float) -> dict[str, Any]:

@@ -13,6 +13,18 @@ from ...frontends.torch.library import torch
 from .models import Case
 
 ROUTES = ("from_torch", "torch.compile")
+ROUNDING = "PyTorch"
+"""The route of PyTorch's own results, which are compared with those in float64."""
+TOLERANCE = 1e-4
+"""The greatest error of a model that PyTorch itself computes more precisely."""
+
+
+def measure_all(case: Case) -> dict[str, float | str | None]:
+    """The errors of a model by each route; if one is greater than `TOLERANCE`, also that of PyTorch by `ROUNDING`,
+    which is None else."""
+    errors: dict[str, float | str | None] = {route: measure(case, route) for route in ROUTES}
+    is_great = any(isinstance(error, float) and error > TOLERANCE for error in errors.values())
+    return errors | {ROUNDING: _rounding(case) if is_great else None}
 
 
 def measure(case: Case, route: str) -> float | str:
@@ -28,6 +40,17 @@ def measure(case: Case, route: str) -> float | str:
             cause = getattr(error, "inner_exception", error)  # of an error of PyTorch about the backend
             return f"{type(cause).__name__}: {str(cause).strip().splitlines()[0]}"
     return max(_difference(a, b) for a, b in zip(actual, expected, strict=True))
+
+
+def _rounding(case: Case) -> float:
+    """The greatest difference of PyTorch's outputs from those that it computes in float64, relative as of `measure`."""
+    torch.manual_seed(0)
+    model, inputs = case.make()
+    with torch.no_grad():
+        rounded = _tensors(model(**inputs))
+        wide = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in inputs.items()}
+        exact = _tensors(model.double()(**wide))
+    return max(_difference(a.astype(b.dtype), b) for a, b in zip(rounded, exact, strict=True))
 
 
 def _difference(actual: Any, expected: Any) -> float:

@@ -1,5 +1,6 @@
 """Names of TVM's versions: targets, lowering, comparison, analysis, tools, spellings of v0.5 and v0.6."""
 
+import platform
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,7 @@ import stepwell.frontends.tvm as tvm
 from stepwell import DeviceError, LinkError, LoadError, OptionError, ScheduleError, UnsupportedError
 from stepwell.frontends.tvm import te, tir, topi, tvm_ffi
 from stepwell.frontends.tvm.contrib import cblas, cc, download, nvcc, utils
+from stepwell.frontends.tvm.script import tir as T
 from stepwell.frontends.tvm.target import Target
 from stepwell.tools.warm_python import WarmPython
 
@@ -497,6 +499,36 @@ def test_devices_without_a_driver_do_not_exist() -> None:
         tvm.testing.device_test(tvm.opencl(1), 2, 1)
 
 
+def test_the_compiler_of_targets() -> None:
+    codegen = tvm.target.codegen
+    assert not codegen.target_has_features("no-such-feature")
+    haswell, v4 = tvm.target.Target("llvm -mcpu=haswell"), tvm.target.Target("llvm -mcpu=x86-64-v4")
+    if platform.machine() == "x86_64":
+        assert codegen.llvm_cpu_has_features(["avx2", "fma"], haswell)
+        assert not codegen.target_has_features("avx512f", haswell)
+        assert codegen.llvm_cpu_has_features("avx512f", tvm.target.Target("llvm -mcpu=haswell -mattr=+avx512f"))
+        assert [codegen.llvm_get_vector_width(each) for each in (haswell, v4)] == [256, 512]
+        assert "haswell" in codegen.llvm_get_cpu_archlist(haswell)
+    with tvm.target.Target("llvm -mattr=+some-feature"):
+        assert "some-feature" in codegen.llvm_get_cpu_features()
+    assert codegen.llvm_get_vector_width() >= 128
+    assert codegen.llvm_get_system_cpu() in codegen.llvm_get_cpu_archlist()
+    assert codegen.llvm_get_system_triple().startswith(platform.machine())
+    assert len(codegen.llvm_get_targets()) == 1
+    assert codegen.llvm_get_system_x86_vendor() in ("intel", "amd", "unimplemented")
+    with pytest.raises(UnsupportedError, match="no code generator for machine riscv64-linux-gnu"):
+        codegen.llvm_get_cpu_features(tvm.target.Target("llvm -mtriple=riscv64-linux-gnu"))
+
+    @T.prim_func
+    def copy(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
+        for i in range(4):
+            B[i] = A[i]
+
+    a, b = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    codegen.build_module(tvm.IRModule({"copy": copy}), "llvm")["copy"](a, b)
+    assert (a == b).all()
+
+
 def test_the_runtime() -> None:
     codes = [tvm.DataType(name).type_code for name in ("int8x4", "uint16", "bool", "float32", "bfloat16", "handle")]
     assert codes == [0, 1, 1, 2, 4, tvm.DataTypeCode.HANDLE]
@@ -505,7 +537,6 @@ def test_the_runtime() -> None:
     tvm.runtime.device_sync(tvm.cpu())
     assert tvm.testing.echo(3) == 3
     assert tvm.target.codegen.llvm_lookup_intrinsic_id("llvm.sqrt.f32") == "llvm.sqrt.f32"
-    assert not tvm.target.codegen.target_has_features("no-such-feature")
     assert isinstance(lambda: None, tvm.runtime.PackedFunc)
     s, a, b = shifted()
     built = tvm.build(s, [a, b])
@@ -632,6 +663,7 @@ def test_references_of_topi(value: Any, reference: Any) -> None:
 
 
 PROGRAM = """
+import platform
 import sys
 import tvm, topi
 from tvm import te
