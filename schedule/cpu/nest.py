@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from ...analysis.scopes import function_around
+from ...analysis.unscheduled import is_graph_kernel
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV
@@ -31,6 +33,12 @@ class Nest:
     def rv(self) -> BlockRV:
         """The handle of the block."""
         return self.kernel.rv
+
+    @property
+    def is_of_graph(self) -> bool:
+        """Whether the function is generated from a graph."""
+        func = function_around(self.kernel.block)
+        return func is not None and is_graph_kernel(func)
 
     @cached_property
     def strides(self) -> Strides:

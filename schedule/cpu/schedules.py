@@ -8,7 +8,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from ...analysis.scopes import child_blocks, consumers, producers
-from ...analysis.unscheduled import is_graph_kernel, unscheduled_functions
+from ...analysis.unscheduled import unscheduled_functions
 from ...core.cpu import CpuModel
 from ...core.walking import find_ops
 from ...dialects.attributes import SCHEDULE_RULE
@@ -16,6 +16,7 @@ from ...dialects.tir import BlockOp, ForOp, FuncOp
 from ...module import Module
 from .. import Schedule
 from ..handles import BlockRV
+from ..rules.independence import is_independent
 from ..rules.kernel import Kernel, block_of, handle_of
 from ..rules.results import Applied, DefaultSchedules, FunctionSchedule
 from ..rules.search import Search
@@ -94,8 +95,7 @@ def schedule_functions(
     scheduled; returns the schedules by function."""
     schedules: dict[str, FunctionSchedule] = {}
     for func in list(unscheduled_functions(module)) if functions is None else functions:
-        # The iterations of kernels of graphs are independent by construction, so no step is checked.
-        search = Search.of(func, checked=not is_graph_kernel(func))
+        search = Search.of(func, checked=not is_independent(func))
         _run(cpu, search)
         schedules[search.function] = search.result()
         if search.applied:
