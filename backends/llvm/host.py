@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -18,18 +18,37 @@ def check_host(code: NativeCode, path: Path) -> None:
     """Raises LoadError unless this machine has all features that native code was compiled for."""
     if code.triple != host_triple():
         raise LoadError(f"{path}: made for {code.triple}, this machine is {host_triple()}")
+    if not _names_all_features(code) and code.cpu not in FEATURES_OF_NAMES:
+        host = Processor.host().cpu
+        raise LoadError(f"{path}: made for {code.cpu}, whose features it does not say, this machine is {host}")
+    missing = missing_features(code)
+    if missing:
+        raise LoadError(f"{path}: {foreign(code, missing)}")
+
+
+def missing_features(code: NativeCode) -> list[str]:
+    """The features that native code was compiled for and that this machine does not have, without those of a processor
+    whose features are unknown."""
     host = Processor.host()
+    if (code.cpu, code.features) == (host.cpu, host.features):
+        return []
     changes = code.features.split(",")
     needed, has = enabled_features("", changes), enabled_features("", host.features.split(","))
-    if code.cpu != host.cpu and not _names(code.features) >= _names(host.features):
-        if code.cpu not in FEATURES_OF_NAMES:
-            raise LoadError(f"{path}: made for {code.cpu}, whose features it does not say, this machine is {host.cpu}")
+    if not _names_all_features(code):
         needed = enabled_features(code.cpu, changes)
-    missing = sorted(needed - has)
-    if missing:
-        raise LoadError(
-            f"{path}: made for {code.cpu} with {', '.join(missing)}, which this machine ({host.cpu}) does not have"
-        )
+    return sorted(needed - has - {"64bit"})
+
+
+def foreign(code: NativeCode, missing: Sequence[str]) -> str:
+    """The statement that this machine lacks features of native code."""
+    host = Processor.host().cpu
+    return f"made for {code.cpu} with {', '.join(missing)}, which this machine ({host}) does not have"
+
+
+def _names_all_features(code: NativeCode) -> bool:
+    """Whether the features of native code are all that it may use: those of this machine by name."""
+    host = Processor.host()
+    return code.cpu == host.cpu or _names(code.features) >= _names(host.features)
 
 
 def check_image(code: NativeCode, path: Path, device: Iterable[object] = ()) -> None:

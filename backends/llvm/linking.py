@@ -9,8 +9,10 @@ from ...core.identifiers import symbol_of
 from ..runtime import CompiledFunction, Program
 from ..runtime.code import NativeCode
 from ..runtime.packed import PackedCalls
+from ..runtime.program import ForeignFunction
 from ..saving.native import native_contents
 from .engine import NativeModule
+from .host import foreign, missing_features
 from .python_calls import call_code
 
 CALL_PYTHON = "stepwell.call_python"
@@ -44,11 +46,17 @@ def link_code(
     function: type[CompiledFunction] = CompiledFunction,
     keep_alive: object = None,
 ) -> Program:
-    """Links native code that this machine can run.
+    """Links native code. Functions of code for a processor that this machine is not raise UnsupportedError when they
+    are called; the program can be saved.
 
     `symbols`: as of `compile_module`. `sources`: the function that produces each text of the program. `function`: the
     class of the functions. `keep_alive`: the owner of the symbols. Raises LinkError.
     """
+    contents = partial(native_contents, code)
+    if missing := missing_features(code):
+        reason = foreign(code, missing)
+        refused = {each.name: ForeignFunction(each, reason) for each in code.functions}
+        return Program(refused, sources or {}, contents)
     packed = PackedCalls(code.packed)
     imported = {**(symbols or {}), DISPATCHER: id(packed.dispatch)}
     if shared := set(SHARED).intersection(code.externals):
@@ -74,4 +82,4 @@ def link_code(
         )
         for signature in code.functions
     }
-    return Program(functions, sources or {}, partial(native_contents, code))
+    return Program(functions, sources or {}, contents)

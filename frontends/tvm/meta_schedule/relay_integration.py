@@ -17,7 +17,7 @@ from ..transform import PassContext
 from .database import Database, Workload, normalized
 from .graphs import kernels_of_graph
 from .tir_integration import tune_tir
-from .tuning import ExtractedTask, TuneConfig, extracted_tasks_to_tune_contexts
+from .tuning import ExtractedTask, TuneConfig, extracted_tasks_to_tune_contexts, tune_tasks
 
 __getattr__ = report_absent("tvm.meta_schedule.relay_integration")
 
@@ -108,5 +108,5 @@ def is_meta_schedule_enabled() -> bool:
 
 __all__ = [
     "compile_relay", "extract_task_from_relay", "extract_tasks", "extracted_tasks_to_tune_contexts",
-    "is_meta_schedule_enabled", "tune_relay",
+    "is_meta_schedule_enabled", "tune_relay", "tune_tasks",
 ]  # fmt: skip

@@ -46,6 +46,7 @@ from ....expressions.expr import (
     const,
 )
 from ....expressions.statements import Statement, StatementConvertible
+from ..former_names import former_names
 from .expr import Buffer, ExternCallExpr, PointedBuffer, PointerVar, pointer_of
 
 
@@ -120,6 +121,7 @@ class For(Stmt):
 
     Serial, Parallel, Vectorized, Unrolled = (ForKind(n) for n in range(4))
 
+    @former_names(min="min_val", kind="for_type")
     def __init__(
         self,
         loop_var: Var,

@@ -62,7 +62,7 @@ def test_parameters_are_variables_with_buffers() -> None:
     assert isinstance(a, tir.Var)
     assert func.buffer_map[func.params[1]] is B
     assert func.body is body
-    other = func.with_body(tir.For(i, 0, n, 0, tir.BufferStore(B, 3, [i])))
+    other = func.with_body(tir.For(loop_var=i, min_val=0, extent=n, kind=0, body=tir.BufferStore(B, 3, [i])))
     np.testing.assert_array_equal(run(other, x, np.zeros_like(x)), np.full(7, 3))
 
 
