@@ -49,13 +49,12 @@ class CompiledFunction(Forwarding):
         """`address`: an `i32 (ptr slots)`; `failures`: the meanings of positive statuses; `keep_alive`: owns it;
         `code`: returns that of builtin functions, None to check all arguments in Python.
         """
-        native = CheckedCall(signature, address, failures, packed, keep_alive, code)
-        self._native: CheckedCall | _Refusal = native
-        self.forward_to(native)
+        self._native = CheckedCall(signature, address, failures, packed, keep_alive, code)
+        self.forward_to(self._native)
         if code is not None and signature.direct and is_supported():
             shared = code()
-            call = partial(_call_converted, native, shared.stand_ins)
-            builtin = create_builtin(signature, shared, address, call, native.fail, keep_alive)
+            call = partial(_call_converted, self._native, shared.stand_ins)
+            builtin = create_builtin(signature, shared, address, call, self._native.fail, keep_alive)
             self.forward_to(builtin, shared.forwarded)
 
     @property
@@ -118,21 +117,16 @@ class ForeignFunction(CompiledFunction):
 
     def __init__(self, signature: FunctionSignature, reason: str) -> None:
         """reason: completes the message after the name of the function: `made for ...`."""
-        self._native = _Refusal(signature, reason)
-        self.forward_to(self._native)
+        self._signature = signature
+        self._reason = reason
+        self.forward_to(self.bind)
 
+    @property
+    def signature(self) -> FunctionSignature:
+        return self._signature
 
-class _Refusal:
-    """A call, or a binding, that raises UnsupportedError."""
-
-    def __init__(self, signature: FunctionSignature, reason: str):
-        self.signature = signature
-        self.reason = reason
-
-    def __call__(self, *_arguments: Any, **_named: Any) -> NoReturn:
-        raise UnsupportedError(f"function {self.signature.name}: {self.reason}; it can be saved, not called")
-
-    bind = __call__
+    def bind(self, *arguments: Any, **named: Any) -> NoReturn:
+        raise UnsupportedError(f"function {self.name}: {self._reason}; it can be saved, not called")
 
 
 def _call_converted(native: CheckedCall, stand_in_code: Callable[[], int], *arguments: Any, **named: Any) -> Any:
