@@ -126,6 +126,7 @@ class ForeignFunction(CompiledFunction):
         return self._signature
 
     def bind(self, *arguments: Any, **named: Any) -> NoReturn:
+        del arguments, named
         raise UnsupportedError(f"function {self.name}: {self._reason}; it can be saved, not called")
 
 
