@@ -10,6 +10,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from ...analysis.index import Analyzer
 from ...analysis.reducers import match_reducer
+from ...analysis.regions.access_regions import buffer_shape
 from ...analysis.scopes import all_blocks, child_blocks
 from ...analysis.unscheduled import is_graph_kernel
 from ...core.walking import find_ops
@@ -31,7 +32,7 @@ from ...dialects.tir import (
 )
 from ...dialects.tir.tree import is_pure_expression
 from ..handles import BlockRV
-from .kernel import Kernel
+from .kernel import AffineAccess, Kernel
 
 _AROUND = ForOp | BlockOp | AllocBufferOp | MatchBufferOp | SymbolOp
 """The ops of a function around its blocks, besides pure expressions."""
@@ -46,8 +47,8 @@ def is_independent(func: FuncOp) -> bool:
 
 
 def has_independent_results(func: FuncOp) -> bool:
-    """Whether the blocks of a function are those of formulas: each computes one element of a buffer of its own at each
-    point of its spatial axes, by a known reduction over the others, from buffers that are complete before.
+    """Whether the blocks of a function are those of formulas: each computes all elements of a buffer of its own, one at
+    each point of its spatial axes, by a known reduction over the others, from buffers that are complete before.
 
     The order of the points then has no effect on the results, and blocks may be moved to their consumers, copied and
     divided without a check of dependences. False where that is not obvious.
@@ -84,16 +85,27 @@ def _result_of(block: BlockOp) -> SSAValue | None:
     if not all(isinstance(op, _INSIDE) or is_pure_expression(op) for op in block.body.block.walk()):
         return None
     (write,) = kernel.writes
-    several = {axis for axis in kernel.spatial_axes if kernel.extents[axis] != 1}
-    if not write.is_plain() or not several <= write.axes() or not write.axes() <= set(kernel.spatial_axes):
-        return None
-    if any(read.buffer is write.buffer for read in kernel.reads):
+    if not _fills_its_buffer(kernel, write) or any(read.buffer is write.buffer for read in kernel.reads):
         return None
     if bool(kernel.reduction_axes) != (block.init is not None):
         return None
     if block.init is not None and (isinstance(match_reducer(block), str) or not _starts_its_element(block)):
         return None
     return write.buffer if _declares_its_accesses(block) else None
+
+
+def _fills_its_buffer(kernel: Kernel, write: AffineAccess) -> bool:
+    """Whether a block stores each element of a buffer at one point of its spatial axes."""
+    extents = {axis: of.extent for axis, of in zip(kernel.axes, kernel.block.axes, strict=True)}
+    several = {axis for axis in kernel.spatial_axes if extents[axis] != 1}
+    return (
+        write.is_plain()
+        and several <= write.axes() <= set(kernel.spatial_axes)
+        and all(
+            size == (extents[index.atom] if isinstance(index.atom, BlockArgument) else 1)
+            for index, size in zip(write.indices, buffer_shape(write.buffer), strict=True)
+        )
+    )
 
 
 def _has_domains_of_loops(kernel: Kernel) -> bool:
