@@ -1,4 +1,4 @@
-"""Operators on images whose channels are in blocks, and gradients of pools."""
+"""Operators on images and weights in blocks, and gradients of pools."""
 
 from __future__ import annotations
 
@@ -43,6 +43,65 @@ def conv2d_NCHWc(
     return compute((batch, outer, rows, places, results), element, "conv2d_NCHWc", "conv2d_NCHWc")
 
 
+def depthwise_conv2d_NCHWc(
+    Input: Tensor, Filter: Tensor, stride: Window, padding: Any, dilation: Window, layout: str = "NCHWc",
+    out_layout: str = "NCHWc", out_dtype: str | None = None,
+) -> Tensor:  # fmt: skip
+    """The convolution of each channel of images in blocks of channels, [batch, blocks, height, width, channels of a
+    block].
+
+    Filter: [blocks of the result, 1, height, width, 1, channels of the result]; the result has a channel of the image
+    once or several times.  layout, out_layout: ignored, the blocks follow from the tensors."""
+    inner = Input.shape[4]
+    outer, _, taps, columns, _, results = Filter.shape
+    steps, far = (
+        each_dimension(stride, 2, "depthwise_conv2d_NCHWc"),
+        each_dimension(dilation, 2, "depthwise_conv2d_NCHWc"),
+    )
+    spans = [(size - 1) * gap + 1 for size, gap in zip((taps, columns), far, strict=True)]
+    above, left, below, after = get_pad_tuple(padding, get_const_tuple(spans))
+    padded = pad_tensor(Input, [(0, 0), (0, 0), (above, below), (left, after), (0, 0)], 0, "constant", "data_pad")
+    multiplier = outer * results // (Input.shape[1] * inner)
+    axes = dy, dx = [reduce_axis((0, size), name) for size, name in ((taps, "dy"), (columns, "dx"))]
+    dtype = out_dtype or Input.dtype
+
+    def element(n: Any, k: Any, y: Any, x: Any, result: Any) -> PrimExpr:
+        channel = (k * results + result) // multiplier
+        at = y * steps[0] + dy * far[0], x * steps[1] + dx * far[1]
+        pixel = padded[n, channel // inner, at[0], at[1], channel % inner]
+        return total(pixel.astype(dtype) * Filter[k, 0, dy, dx, 0, result].astype(dtype), axis=axes)
+
+    counts = [(padded.shape[2 + d] - spans[d]) // steps[d] + 1 for d in (0, 1)]
+    shape = (Input.shape[0], outer, *counts, results)
+    return compute(shape, element, "DepthwiseConv2d", "depthwise_conv2d_NCHWc")
+
+
+def unpack_NCHWc_to_nchw(packed_out: Tensor, out_dtype: str) -> Tensor:
+    """The image NCHW of an image whose channels are in blocks."""
+    batch, blocks, height, width, inner = packed_out.shape
+
+    def element(n: Any, c: Any, y: Any, x: Any) -> PrimExpr:
+        return packed_out[n, c // inner, y, x, c % inner].astype(out_dtype)
+
+    return compute((batch, blocks * inner, height, width), element, "output_unpack", "injective,unpack_nchwc")
+
+
+def dense_pack(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
+    """The products of rows with the rows of a weight in blocks, [blocks, summands, rows of a block], and a bias of each
+    row of the weight added."""
+    blocks, summands, inner = weight.shape
+    dtype, k = out_dtype or data.dtype, reduce_axis((0, summands), "k")
+
+    def element(y: Any, x: Any) -> PrimExpr:
+        factor = weight[x // inner, k, x % inner]
+        return total(data[y, k].astype(dtype) * factor.astype(dtype), axis=k)
+
+    product = compute((data.shape[0], blocks * inner), element, "T_dense_pack", "dense_pack")
+    if bias is None:
+        return product
+    return compute(product.shape, lambda y, x: product[y, x] + bias[x].astype(dtype), "T_add", "broadcast")
+
+
 def padding_to_ceil(padding: Window, stride: Window, rank: int) -> list[int]:
     """The padding with `stride - 1` elements more after each dimension, as of TVM's pools with `ceil_mode`: a last
     window may begin in the padding, which the operators of graphs leave out."""
@@ -71,4 +130,4 @@ def pool_grad(
     return gradient(result, [data], grads)[0]
 
 
-__all__ = ["conv2d_NCHWc", "pool", "pool_grad"]
+__all__ = ["conv2d_NCHWc", "dense_pack", "depthwise_conv2d_NCHWc", "pool", "pool_grad", "unpack_NCHWc_to_nchw"]

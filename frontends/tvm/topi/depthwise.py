@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from ....expressions.axes import reduce_axis
 from ....expressions.errors import TeError
-from ....expressions.expr import PrimExpr, cast
-from ....expressions.functions import floordiv, floormod, sum
+from ....expressions.expr import PrimExpr, cast, const
+from ....expressions.functions import all, floordiv, floormod, if_then_else, sum
 from ....expressions.tensor import Tensor, compute
+from ....operators.extents import Extent
 from ....operators.padding import pad_tensor
 from ....operators.windows import Window, each_dimension
-from .utils import get_pad_tuple
+from .utils import get_const_tuple, get_pad_tuple
 
 
 def depthwise_conv2d_nchw(
@@ -75,3 +76,44 @@ def _depthwise(
         return sum(cast(dtype, padded(*place)) * cast(dtype, kernel(*at)), axis=[di, dj])
 
     return compute(shape, fcompute, name, f"depthwise_conv2d_{'nchw' if channel == 1 else 'nhwc'}")
+
+
+def depthwise_conv2d_backward_input_nhwc(
+    Filter: Tensor, Out_grad: Tensor, oshape: Sequence[Extent], ishape: Sequence[Extent], stride: Window,
+    padding: Window | str,
+) -> Tensor:  # fmt: skip
+    """The gradient of `depthwise_conv2d_nhwc` with respect to its image. Out_grad: with respect to its result.
+    oshape: ignored, that of `Out_grad`.  ishape: the shape of the image."""
+    (down, right), (height, width) = each_dimension(stride, 2, "stride"), get_const_tuple(Filter.shape[:2])
+    top, left, _, _ = get_pad_tuple(padding, (height, width))
+    multiplier = Filter.shape[3]
+    dh, dw, dc = (reduce_axis((0, n), name) for n, name in ((height, "dh"), (width, "dw"), (multiplier, "dc")))
+
+    def element(b: PrimExpr, y: PrimExpr, x: PrimExpr, c: PrimExpr) -> PrimExpr:
+        row, column = y + top - dh.var, x + left - dw.var
+        at, conditions = list[PrimExpr](), list[PrimExpr]()
+        for place, step, extent in ((row, down, Out_grad.shape[1]), (column, right, Out_grad.shape[2])):
+            at.append(floordiv(place, step))
+            conditions += [floormod(place, step) == 0, place >= 0, at[-1] < extent]
+        product = Out_grad(b, *at, c * multiplier + dc.var) * Filter(dh.var, dw.var, c, dc.var)
+        return sum(if_then_else(all(*conditions), product, const(0, product.dtype)), axis=[dh, dw, dc])
+
+    return compute(ishape, element, "In_grad", "depthwise_conv2d_backward_input_nhwc")
+
+
+def depthwise_conv2d_backward_weight_nhwc(
+    Input: Tensor, Out_grad: Tensor, oshape: Sequence[Extent], fshape: Sequence[Extent], stride: Window,
+    padding: Window | str,
+) -> Tensor:  # fmt: skip
+    """The gradient of `depthwise_conv2d_nhwc` with respect to its weight. Out_grad: with respect to its result.
+    oshape: ignored, that of `Out_grad`.  fshape: the shape of the weight."""
+    down, right = each_dimension(stride, 2, "stride")
+    top, left, bottom, after = get_pad_tuple(padding, get_const_tuple(fshape[:2]))
+    padded = pad_tensor(Input, [(0, 0), (top, bottom), (left, after), (0, 0)], 0.0, "constant", "padded_in")
+    axes = db, dh, dw = [reduce_axis((0, n), f"d{name}") for n, name in zip(Out_grad.shape, "bhw", strict=False)]
+
+    def element(y: PrimExpr, x: PrimExpr, c: PrimExpr, m: PrimExpr) -> PrimExpr:
+        pixel = padded(db.var, y + dh.var * down, x + dw.var * right, c)
+        return sum(Out_grad(db.var, dh.var, dw.var, c * fshape[3] + m) * pixel, axis=axes)
+
+    return compute(fshape, element, "Weight_grad", "depthwise_conv2d_backward_weight_nhwc")

@@ -7,6 +7,8 @@ from typing import Any
 
 from ....core.errors import OptionError
 from ....expressions.errors import TeError
+from ....expressions.expr import PrimExpr
+from ....expressions.functions import if_then_else
 from ....expressions.tensor import Tensor, compute
 from ....operators import (
     activations,
@@ -23,6 +25,7 @@ from ....operators import (
 )
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
 from ....operators.broadcast import add
+from ....operators.extents import known_extent
 from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
 from ....operators.losses import nll_loss
@@ -40,10 +43,34 @@ from .bitserial import (
     bitserial_conv2d_nhwc,
     bitserial_dense,
 )
-from .blocked import conv2d_NCHWc, padding_to_ceil, pool, pool_grad
-from .depthwise import depthwise_conv2d_nchw, depthwise_conv2d_nhwc
+from .blocked import (
+    conv2d_NCHWc,
+    dense_pack,
+    depthwise_conv2d_NCHWc,
+    padding_to_ceil,
+    pool,
+    pool_grad,
+    unpack_NCHWc_to_nchw,
+)
+from .correlation import correlation_nchw
+from .depthwise import (
+    depthwise_conv2d_backward_input_nhwc,
+    depthwise_conv2d_backward_weight_nhwc,
+    depthwise_conv2d_nchw,
+    depthwise_conv2d_nhwc,
+)
 from .lstm import lstm
-from .utils import get_const_tuple, get_pad_tuple
+from .utils import (
+    get_const_tuple,
+    get_pad_tuple,
+    get_pad_tuple1d,
+    get_pad_tuple3d,
+    get_pad_tuple_generic,
+    infer_pad,
+    infer_pad3d,
+    infer_stride,
+)
+from .winograd_util import winograd_transform_matrices
 
 __getattr__ = report_absent("tvm.topi.nn")
 
@@ -76,15 +103,25 @@ __all__ = [
     "conv3d_ncdhw",
     "conv3d_ndhwc",
     "conv3d_transpose_ncdhw",
+    "correlation_nchw",
     "deformable_conv2d_nchw",
     "deformable_conv2d_nhwc",
     "dense",
+    "dense_pack",
     "depth_to_space",
+    "depthwise_conv2d_NCHWc",
+    "depthwise_conv2d_backward_input_nhwc",
+    "depthwise_conv2d_backward_weight_nhwc",
     "depthwise_conv2d_nchw",
     "depthwise_conv2d_nhwc",
     "dilate",
     "fast_softmax",
+    "fifo_buffer",
     "flatten",
+    "get_pad_tuple",
+    "get_pad_tuple1d",
+    "get_pad_tuple3d",
+    "get_pad_tuple_generic",
     "global_pool",
     "group_conv1d_ncw",
     "group_conv1d_nwc",
@@ -94,6 +131,9 @@ __all__ = [
     "group_conv2d_transpose_nchw",
     "group_conv3d_transpose_ncdhw",
     "group_norm",
+    "infer_pad",
+    "infer_pad3d",
+    "infer_stride",
     "instance_norm",
     "l2_normalize",
     "layer_norm",
@@ -125,8 +165,10 @@ __all__ = [
     "sparse_dense_sp_lhs",
     "sparse_dense_sp_rhs",
     "sparse_transpose",
+    "unpack_NCHWc_to_nchw",
     "upsampling",
     "upsampling3d",
+    "winograd_transform_matrices",
 ]
 
 
@@ -609,3 +651,21 @@ def sparse_conv2d(
     """The convolution of images with a sparse matrix of weights of one pixel, in BSR."""
     sparse = [sparse_data, sparse_indices, sparse_indptr]
     return sparse_conv2d_of("sparse_conv2d", dense_data, sparse, layout, kernel_size, False)
+
+
+def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
+    """The last slices along an axis of a buffer followed by new data, as many as the buffer has: those that a
+    convolution of a stream reads. TeError for more slices of data than of the buffer."""
+    axis = nonnegative_axis(axis, buffer.ndim, "fifo_buffer")
+    length, new = (known_extent(each.shape[axis]) for each in (buffer, data))
+    if data.ndim != buffer.ndim or length is None or new is None or new > length:
+        shapes = f"data of shape {list(data.shape)}, buffer of shape {list(buffer.shape)}"
+        raise TeError(f"fifo_buffer: {shapes}, expected no more slices of data along axis {axis}")
+    kept = length - new
+
+    def element(*at: PrimExpr) -> PrimExpr:
+        older, newer = list(at), list(at)
+        older[axis], newer[axis] = at[axis] + new, at[axis] - kept
+        return if_then_else(at[axis] < kept, buffer(*older), data(*newer))
+
+    return compute(buffer.shape, element, "new_buffer", "injective")

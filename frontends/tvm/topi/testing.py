@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def _pads(padding: str, weight: Array, layout: str, dilation: Any) -> list[int]:
     return [(total + 1) // 2 for total in totals] + [total // 2 for total in totals]
 
 
-conv1d_ncw_python = _convolution("nn.conv1d", "NCW", "OIW")
+conv1d_ncw_python = group_conv1d_ncw_python = _convolution("nn.conv1d", "NCW", "OIW")
 conv2d_nchw_python = _convolution("nn.conv2d", "NCHW", "OIHW")
 conv2d_nhwc_python = _convolution("nn.conv2d", "NHWC", "HWIO")
 conv2d_hwcn_python = _convolution("nn.conv2d", "HWCN", "HWIO")
@@ -298,6 +299,87 @@ def layer_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, 
     shape = [extent if n in {a % data.ndim for a in axes} else 1 for n, extent in enumerate(data.shape)]
     result = (data - mean) / np.sqrt(variance + epsilon) * np.reshape(gamma, shape)
     return result if beta is None else result + np.reshape(beta, shape)
+
+
+def instance_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, epsilon: float = 1e-5) -> Array:
+    """The normalization of a tensor over axes; gamma and beta broadcast to the tensor. axis: these axes."""
+    axes = axis if isinstance(axis, int) else tuple(axis)
+    result = (data - np.mean(data, axes, keepdims=True)) / np.sqrt(np.var(data, axes, keepdims=True) + epsilon) * gamma
+    return result if beta is None else result + beta
+
+
+def group_norm_python(
+    data: Array, gamma: Array, beta: Array | None, num_groups: int, channel_axis: int, axes: Sequence[int],
+    epsilon: float = 1e-5,
+) -> Array:  # fmt: skip
+    """The normalization of each group of channels over axes, in float32. axes: without that of the channels."""
+    count, along = data.shape[channel_axis], [channel_axis + 1, *(n + (n > channel_axis) for n in axes)]
+    grouped = [*data.shape[:channel_axis], num_groups, count // num_groups, *data.shape[channel_axis + 1 :]]
+    parts = data.reshape(grouped).astype("float32")
+    normal = instance_norm_python(parts, np.ones(1, "float32"), None, along, epsilon).reshape(data.shape).astype(data.dtype)
+    shape = [count if n == channel_axis else 1 for n in range(data.ndim)]
+    result = normal * np.reshape(gamma, shape)
+    return result if beta is None else result + np.reshape(beta, shape)
+
+
+def rms_norm_python(data: Array, weight: Array, axis: Any, epsilon: float = 1e-5) -> Array:
+    """The quotient of a tensor by the root of the mean square of its elements along axes, times a weight of these
+    axes."""
+    axes = [n % data.ndim for n in ([axis] if isinstance(axis, int) else axis)]
+    shape = [extent if n in axes else 1 for n, extent in enumerate(data.shape)]
+    return data / np.sqrt(np.mean(np.square(data), tuple(axes), keepdims=True) + epsilon) * np.reshape(weight, shape)
+
+
+def batch_norm(
+    x: Array, gamma: Array, beta: Array, moving_mean: Array, moving_var: Array, axis: int, epsilon: float,
+    center: bool, scale: bool, training: bool, momentum: float,
+) -> list[Array]:  # fmt: skip
+    """The normalization of the channels of a batch, and the moving moments. axis: that of the channels.  center,
+    scale: whether beta is added, and whether gamma is a factor.  training: whether the moments are those of the batch,
+    which update the moving ones by `momentum`."""
+    shape, mean, variance = [-1 if n == axis % x.ndim else 1 for n in range(x.ndim)], moving_mean, moving_var
+    if training:
+        others = tuple(n for n in range(x.ndim) if n != axis % x.ndim)
+        mean, variance = np.mean(x, others), np.var(x, others)
+        moving_mean = (1 - momentum) * moving_mean + momentum * mean
+        moving_var = (1 - momentum) * moving_var + momentum * variance
+    result = (x - mean.reshape(shape)) / np.sqrt(variance.reshape(shape) + epsilon)
+    result = result * gamma.reshape(shape) if scale else result
+    return [result + beta.reshape(shape) if center else result, moving_mean, moving_var]
+
+
+def slice_axis_python(data: Array, axis: int, begin: int, end: int | None = None) -> Array:
+    """The slices of a tensor along an axis from `begin` up to `end`, exclusive; None for its end."""
+    return data[tuple(slice(begin, end) if n == axis % data.ndim else slice(None) for n in range(data.ndim))]
+
+
+def strided_set_python(
+    data: Array, v: Array, begin: Sequence[int], end: Sequence[int], strides: Sequence[int]
+) -> Array:
+    """A tensor in which the elements of `strided_slice_python` are those of `v`."""
+    result = data.copy()
+    steps = list(strides) if len(strides) else [1] * len(begin)
+    result[tuple(map(slice, begin, end, steps))] = v
+    return result
+
+
+def correlation_nchw_python(
+    data1: Array, data2: Array, kernel_size: int, max_displacement: int, stride1: int, stride2: int, padding: int,
+    is_multiply: bool,
+) -> Array:  # fmt: skip
+    """The means of products, or of absolute differences, of windows of two images, as of `topi.nn.correlation_nchw`."""
+    x, y = (np.pad(each, [(0, 0), (0, 0), (padding, padding), (padding, padding)]) for each in (data1, data2))
+    radius, border = max_displacement // stride2, max_displacement + kernel_size // 2
+    rows, columns = ((x.shape[d] - 2 * border) // stride1 for d in (2, 3))
+    result = np.zeros((len(x), (2 * radius + 1) ** 2, rows, columns))
+    shifts = list(np.ndindex(2 * radius + 1, 2 * radius + 1))
+    for (i, j), (q, (down, along)) in product(np.ndindex(rows, columns), enumerate(shifts)):
+        top, left = i * stride1 + max_displacement, j * stride1 + max_displacement
+        below, right = top + (down - radius) * stride2, left + (along - radius) * stride2
+        a = x[:, :, top : top + kernel_size, left : left + kernel_size]
+        b = y[:, :, below : below + kernel_size, right : right + kernel_size]
+        result[:, q, i, j] = np.mean(a * b if is_multiply else np.abs(a - b), (1, 2, 3))
+    return result
 
 
 def strided_slice_python(

@@ -38,23 +38,57 @@ def get_const_tuple(in_tuple: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(value.value if isinstance(value := as_expr(each), IntImm) else value for each in in_tuple)
 
 
-def get_pad_tuple(padding: Any, kernel: Any) -> tuple[Any, Any, Any, Any]:
-    """The padding of an image: top, left, bottom and right.
+def get_pad_tuple_generic(padding: Any, kernel: Any) -> tuple[list[Any], list[Any]]:
+    """The padding before each dimension of an image, and after each.
 
-    padding: one number, those of height and width, all four, "VALID" for none, or "SAME" for results of the size of the
-    image at stride 1.  kernel: height and width of a window. TeError for others.
+    padding: one number, one for each dimension, all before and then all after, "VALID" for none, or "SAME" for results
+    of the size of the image at stride 1.  kernel: the size of a window in each dimension. TeError for others.
     """
+    rank = len(kernel)
     if padding == "VALID":
-        return 0, 0, 0, 0
+        return [0] * rank, [0] * rank
     if padding == "SAME":
-        height, width = (size - 1 for size in get_const_tuple(kernel))
-        top, left = (height + 1) // 2, (width + 1) // 2
-        return top, left, height - top, width - left
+        spans = [size - 1 for size in get_const_tuple(kernel)]
+        return [(span + 1) // 2 for span in spans], [span // 2 for span in spans]
     numbers = list(padding) if isinstance(padding, tuple | list) else [padding]
-    if isinstance(padding, str) or len(numbers) not in (1, 2, 4):
-        raise TeError(f"padding {padding!r}, expected 1, 2 or 4 numbers, 'VALID' or 'SAME'")
-    top, left, down, right = (numbers * 4)[:4]
-    return top, left, down, right
+    if isinstance(padding, str) or len(numbers) not in (1, rank, 2 * rank):
+        counts = ", ".join(map(str, sorted({1, rank})))
+        raise TeError(f"padding {padding!r}, expected {counts} or {2 * rank} numbers, 'VALID' or 'SAME'")
+    numbers = (numbers * (2 * rank))[: 2 * rank]
+    return numbers[:rank], numbers[rank:]
+
+
+def get_pad_tuple(padding: Any, kernel: Any) -> tuple[Any, Any, Any, Any]:
+    """The padding of an image: top, left, bottom and right. The parameters, errors: as of `get_pad_tuple_generic`."""
+    (top, left), (bottom, right) = get_pad_tuple_generic(padding, kernel)
+    return top, left, bottom, right
+
+
+def get_pad_tuple1d(padding: Any, kernel: Any) -> tuple[Any, Any]:
+    """The padding of a row: left and right. The parameters, errors: as of `get_pad_tuple_generic`; kernel may be a
+    number."""
+    (left,), (right,) = get_pad_tuple_generic(padding, kernel if isinstance(kernel, tuple | list) else [kernel])
+    return left, right
+
+
+def get_pad_tuple3d(padding: Any, kernel: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
+    """The padding of a volume: front, top, left, back, bottom and right. The parameters, errors: as of
+    `get_pad_tuple_generic`."""
+    (front, top, left), (back, bottom, right) = get_pad_tuple_generic(padding, kernel)
+    return front, top, left, back, bottom, right
+
+
+def infer_pad3d(data: Any, data_pad: Any, layout: str) -> tuple[int, int, int]:
+    """The elements that depth, height and width of a volume, NCDHW or NDHWC, are padded by, before and after together,
+    to `data_pad`; None for none. TeError for another layout."""
+    if layout not in ("NCDHW", "NDHWC"):
+        raise TeError(f"infer_pad3d: layout {layout!r}, expected NCDHW or NDHWC")
+    if data_pad is None:
+        return 0, 0, 0
+    first = layout.index("D")
+    sizes = [get_const_tuple(each.shape)[first : first + 3] for each in (data, data_pad)]
+    depth, height, width = (padded - size for size, padded in zip(*sizes, strict=True))
+    return depth, height, width
 
 
 def infer_pad(data: Any, data_pad: Any = None) -> tuple[int, int]:
@@ -204,7 +238,8 @@ def unravel_index(idx: PrimExpr | Var, shape: Sequence[Any]) -> list[PrimExpr]:
 
 __all__ = [
     "InvalidShapeError", "ceil_div", "const_matrix", "const_vector", "equal_const_int", "get_const_float",
-    "get_const_int", "get_const_tuple", "get_float_tuple", "get_max_power2_factor", "get_shape", "infer_pad",
+    "get_const_int", "get_const_tuple", "get_float_tuple", "get_max_power2_factor", "get_pad_tuple",
+    "get_pad_tuple1d", "get_pad_tuple3d", "get_pad_tuple_generic", "get_shape", "infer_pad", "infer_pad3d",
     "infer_stride", "is_empty_shape", "prod", "ravel_index", "simplify", "swap", "traverse_inline", "unravel_index",
     "within_index",
 ]  # fmt: skip
