@@ -14,7 +14,6 @@ import stepwell.frontends.tvm as tvm
 from stepwell import DeviceError, LinkError, LoadError, OptionError, ScheduleError, UnsupportedError
 from stepwell.frontends.tvm import te, tir, topi, tvm_ffi
 from stepwell.frontends.tvm.contrib import cblas, cc, download, nvcc, utils
-from stepwell.frontends.tvm.script import tir as T
 from stepwell.frontends.tvm.target import Target
 from stepwell.tools.warm_python import WarmPython
 
@@ -518,15 +517,10 @@ def test_the_compiler_of_targets() -> None:
     assert codegen.llvm_get_system_x86_vendor() in ("intel", "amd", "unimplemented")
     with pytest.raises(UnsupportedError, match="no code generator for machine riscv64-linux-gnu"):
         codegen.llvm_get_cpu_features(tvm.target.Target("llvm -mtriple=riscv64-linux-gnu"))
-
-    @T.prim_func
-    def copy(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
-        for i in range(4):
-            B[i] = A[i]
-
-    a, b = np.arange(4, dtype="float32"), np.zeros(4, "float32")
-    codegen.build_module(tvm.IRModule({"copy": copy}), "llvm")["copy"](a, b)
-    assert (a == b).all()
+    s, a, b = shifted(4)
+    numbers, result = np.arange(4, dtype="float32"), np.zeros(4, "float32")
+    codegen.build_module(tvm.lower(s, [a, b]), "llvm")["main"](numbers, result)
+    assert (result == numbers + 1).all()
 
 
 def test_the_runtime() -> None:
