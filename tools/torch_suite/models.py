@@ -45,8 +45,8 @@ def cases() -> Iterator[Case]:
 
 # torchvision
 
-_EXTENTS = {"inception": 160, "maxvit": 224, "vit": 32}
-"""The extent of an image by the prefix of a model's name, which the model accepts; 64 for other models."""
+_EXTENTS = {"inception": 160, "maxvit": 224, "vit_h": 28, "vit": 32}
+"""The extent of an image by the first prefix of a model's name, which the model accepts; 64 for other models."""
 
 
 def _torchvision_cases() -> Iterator[Case]:
