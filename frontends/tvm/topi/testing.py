@@ -316,7 +316,8 @@ def group_norm_python(
     count, along = data.shape[channel_axis], [channel_axis + 1, *(n + (n > channel_axis) for n in axes)]
     grouped = [*data.shape[:channel_axis], num_groups, count // num_groups, *data.shape[channel_axis + 1 :]]
     parts = data.reshape(grouped).astype("float32")
-    normal = instance_norm_python(parts, np.ones(1, "float32"), None, along, epsilon).reshape(data.shape).astype(data.dtype)
+    parts = instance_norm_python(parts, np.ones(1, "float32"), None, along, epsilon)
+    normal = parts.reshape(data.shape).astype(data.dtype)
     shape = [count if n == channel_axis else 1 for n in range(data.ndim)]
     result = normal * np.reshape(gamma, shape)
     return result if beta is None else result + np.reshape(beta, shape)
