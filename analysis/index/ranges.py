@@ -89,8 +89,8 @@ class SumRanges:
         self.scope = AssumptionScope()
         self._budget = 0
         self._busy: set[SSAValue] = set()
-        self._is_partial = False
-        self._partial: list[tuple[dict[Any, Any], Any]] = []
+        self._partial: list[tuple[dict[Any, Any], Any]] | None = None
+        """The cached results since a range was asked for that is being computed; None before."""
 
     @contextmanager
     def assumptions(self) -> Generator[None]:
@@ -150,7 +150,7 @@ class SumRanges:
         if range_and_facts is not None:
             return range_and_facts
         if value in self._busy:  # the range of the value depends on a fact about it
-            self._is_partial = True
+            self._partial = self._partial or []
             return type_range(value.type), []
         self._busy.add(value)
         try:
@@ -165,15 +165,14 @@ class SumRanges:
         """Caches a result, and returns it. A result computed after a range was asked for that is being computed is
         forgotten when that range is known: it may be weaker than what is known then."""
         cache[key] = result
-        if self._is_partial:
+        if self._partial is not None:
             self._partial.append((cache, key))
         return result
 
     def _forget_partial_results(self) -> None:
-        self._is_partial = False
-        for cache, key in self._partial:
+        for cache, key in self._partial or ():
             cache.pop(key, None)
-        self._partial.clear()
+        self._partial = None
 
     def product_limit(self, atom: ProductAtom) -> int | None:
         """An upper bound of a product from its factors; None if unknown."""

@@ -23,7 +23,7 @@ def check_host(code: NativeCode, path: Path) -> None:
         raise LoadError(f"{path}: made for {code.cpu}, whose features it does not say, this machine is {host}")
     missing = missing_features(code)
     if missing:
-        raise LoadError(f"{path}: {foreign(code, missing)}")
+        raise LoadError(f"{path}: {missing_text(code, missing)}")
 
 
 def missing_features(code: NativeCode) -> list[str]:
@@ -36,10 +36,10 @@ def missing_features(code: NativeCode) -> list[str]:
     needed, has = enabled_features("", changes), enabled_features("", host.features.split(","))
     if not _names_all_features(code):
         needed = enabled_features(code.cpu, changes)
-    return sorted(needed - has - {"64bit"})
+    return sorted(needed - has)
 
 
-def foreign(code: NativeCode, missing: Sequence[str]) -> str:
+def missing_text(code: NativeCode, missing: Sequence[str]) -> str:
     """The statement that this machine lacks features of native code."""
     host = Processor.host().cpu
     return f"made for {code.cpu} with {', '.join(missing)}, which this machine ({host}) does not have"

@@ -12,7 +12,7 @@ from ..runtime.packed import PackedCalls
 from ..runtime.program import ForeignFunction
 from ..saving.native import native_contents
 from .engine import NativeModule
-from .host import foreign, missing_features
+from .host import missing_features, missing_text
 from .python_calls import call_code
 
 CALL_PYTHON = "stepwell.call_python"
@@ -54,7 +54,7 @@ def link_code(
     """
     contents = partial(native_contents, code)
     if missing := missing_features(code):
-        reason = foreign(code, missing)
+        reason = missing_text(code, missing)
         refused = {each.name: ForeignFunction(each, reason) for each in code.functions}
         return Program(refused, sources or {}, contents)
     packed = PackedCalls(code.packed)

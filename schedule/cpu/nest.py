@@ -10,7 +10,7 @@ from ...analysis.unscheduled import is_graph_kernel
 from ...core.cpu import CpuModel
 from .. import Schedule
 from ..handles import BlockRV
-from ..rules.kernel import Kernel
+from ..rules.kernel import Kernel, block_of
 from ..rules.strides import UNKNOWN, Strides, strides_of
 
 CACHE_LINE = 64
@@ -37,7 +37,7 @@ class Nest:
     @property
     def is_of_graph(self) -> bool:
         """Whether the function is generated from a graph."""
-        func = function_around(self.kernel.block)
+        func = function_around(block_of(self.sch, self.rv))
         return func is not None and is_graph_kernel(func)
 
     @cached_property

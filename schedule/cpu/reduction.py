@@ -168,8 +168,6 @@ def _has_elements_read_once(nest: Nest, spatial: Sequence[int], loads: Sequence[
 def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
     """Sums each lane by itself, and then the lanes, for one tile of results at a time."""
     sch, block, shared = nest.sch, nest.rv, nest.strides.shared
-    # The check of `vectorize` admits no sums of lanes, and traces of functions of users are replayed with checks.
-    adds_lanes = nest.is_of_graph
     vector, *single = sch.get_loops(block)[tile.vector :]
     if single:  # loops over one summand, as those over a window of one element
         sch.reorder(*single, vector)
@@ -185,7 +183,8 @@ def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
         sch.reorder(*outer[shared:], *inside, loops[-1])
     summed, inner = _join(sch, partial, outer, len(inside))
     keep_in_registers(sch, partial, summed[0], inner)
-    if inside and adds_lanes:
+    # The check of `vectorize` admits no sums of lanes, and traces of functions of users are replayed with checks.
+    if inside and nest.is_of_graph:
         sch.vectorize(sch.get_loops(block)[-1])
     if tile.lanes > nest.line_lanes:
         lane = sch.split(sch.get_loops(block)[-1], [None, nest.line_lanes])[1]

@@ -57,8 +57,6 @@ def has_independent_results(func: FuncOp) -> bool:
     written = [_result_of(block) for block in blocks]
     if len(all_blocks(func)) != len(blocks) or None in written or len(set(written)) != len(written):
         return False
-    if any(isinstance(buffer, SSAValue) and not _is_own_memory(buffer) for buffer in written):
-        return False
     if not all(isinstance(op, _AROUND) or is_pure_expression(op) for op in _ops_around_blocks(func)):
         return False
     return all(
@@ -91,7 +89,7 @@ def _result_of(block: BlockOp) -> SSAValue | None:
         return None
     if block.init is not None and (isinstance(match_reducer(block), str) or not _starts_its_element(block)):
         return None
-    return write.buffer if _declares_its_accesses(block) else None
+    return write.buffer if _is_own_memory(write.buffer) and _declares_its_accesses(block) else None
 
 
 def _fills_its_buffer(kernel: Kernel, write: AffineAccess) -> bool:
@@ -151,8 +149,7 @@ def _update(block: BlockOp) -> StoreOp:
 
 
 def _is_own_memory(buffer: SSAValue) -> bool:
-    """Whether no other buffer of the function, as far as its parameters do not overlap, has memory of a contiguous
-    buffer."""
+    """Whether a buffer is contiguous, and the only one of its memory, as far as parameters do not overlap."""
     type = buffer.type
     if not isinstance(type, MemRefType) or type.layout != NoneAttr():
         return False

@@ -13,7 +13,7 @@ from ....backends.llvm.engine import Processor, host_triple
 from ....core.cpu import cpu_of
 from ....core.cpu_features import FEATURES_OF_NAMES
 from ..absent import report_absent
-from .target import Target
+from .target import Target, target_of
 
 __getattr__ = report_absent("tvm.target.codegen")
 
@@ -51,7 +51,7 @@ def llvm_get_system_triple() -> str:
 
 def llvm_get_system_cpu() -> str:
     """LLVM's name of the processor of this machine."""
-    return llvm.get_host_cpu_name()
+    return Processor.host().cpu
 
 
 def llvm_get_system_x86_vendor() -> str:
@@ -73,7 +73,7 @@ def llvm_get_cpu_archlist(target: Target | None = None) -> list[str]:
     `-mcpu` accepts. UnsupportedError for a target of another machine."""
     _processor(target)
     names = FEATURES_OF_NAMES if platform.machine() in ("x86_64", "AMD64") else ("generic",)
-    return sorted({*names, llvm.get_host_cpu_name()})
+    return sorted({*names, llvm_get_system_cpu()})
 
 
 def llvm_get_cpu_features(target: Target | None = None) -> set[str]:
@@ -94,17 +94,11 @@ target_has_features = llvm_cpu_has_features
 
 def llvm_get_vector_width(target: Target | None = None) -> int:
     """The bits of a vector register of the processor of a target. target, errors: as of `llvm_get_cpu_features`."""
-    return 8 * cpu_of(_target(target).compiled).vector_bytes
-
-
-def _target(target: Target | None) -> Target:
-    if target is None:
-        target = Target.current()
-    return Target("llvm") if target is None else target
+    return 8 * cpu_of(target_of(target).compiled).vector_bytes
 
 
 def _processor(target: Target | None) -> Processor:
-    return Processor.of(_target(target).compiled)
+    return Processor.of(target_of(target).compiled)
 
 
 __all__ = [

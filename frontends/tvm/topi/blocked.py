@@ -54,10 +54,7 @@ def depthwise_conv2d_NCHWc(
     once or several times.  layout, out_layout: ignored, the blocks follow from the tensors."""
     inner = Input.shape[4]
     outer, _, taps, columns, _, results = Filter.shape
-    steps, far = (
-        each_dimension(stride, 2, "depthwise_conv2d_NCHWc"),
-        each_dimension(dilation, 2, "depthwise_conv2d_NCHWc"),
-    )
+    steps, far = (each_dimension(each, 2, "depthwise_conv2d_NCHWc") for each in (stride, dilation))
     spans = [(size - 1) * gap + 1 for size, gap in zip((taps, columns), far, strict=True)]
     above, left, below, after = get_pad_tuple(padding, get_const_tuple(spans))
     padded = pad_tensor(Input, [(0, 0), (0, 0), (above, below), (left, after), (0, 0)], 0, "constant", "data_pad")

@@ -16,6 +16,7 @@ from ..nd import Device, array
 from ..target.target import Target, TargetLike
 from ..testing import assert_allclose
 from . import generic
+from .utils import get_pad_tuple_generic
 
 Array = npt.NDArray[Any]
 
@@ -42,10 +43,9 @@ def _pads(padding: str, weight: Array, layout: str, dilation: Any) -> list[int]:
     """The padding of `SAME` or `VALID` before and after each axis, at every stride that of stride 1, as in TVM."""
     letters = [letter for letter in layout if letter in "DHW"]
     gaps = [dilation] * len(letters) if isinstance(dilation, int) else list(dilation)
-    totals = [(weight.shape[layout.index(letter)] - 1) * gap for letter, gap in zip(letters, gaps, strict=True)]
-    if padding == "VALID":
-        return [0] * (2 * len(letters))
-    return [(total + 1) // 2 for total in totals] + [total // 2 for total in totals]
+    spans = [(weight.shape[layout.index(letter)] - 1) * gap + 1 for letter, gap in zip(letters, gaps, strict=True)]
+    before, after = get_pad_tuple_generic(padding, spans)
+    return [*before, *after]
 
 
 conv1d_ncw_python = group_conv1d_ncw_python = _convolution("nn.conv1d", "NCW", "OIW")
@@ -291,14 +291,17 @@ def lrn_python(a_np: Array, size: int, axis: int, bias: float, alpha: float, bet
     return _reference("nn.lrn", a_np, size=size, axis=axis, bias=bias, alpha=alpha, beta=beta)
 
 
+def _along(vector: Array, axes: Sequence[int], data: Array) -> Array:
+    """A tensor with the extents of `data` along axes, in the shape that broadcasts to `data`."""
+    own = {axis % data.ndim for axis in axes}
+    return np.reshape(vector, [extent if n in own else 1 for n, extent in enumerate(data.shape)])
+
+
 def layer_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, epsilon: float = 1e-5) -> Array:
     """The normalization of a tensor over its last axes. axis: these axes."""
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
-    mean = np.mean(data, axis=axes, keepdims=True)
-    variance = np.var(data, axis=axes, keepdims=True)
-    shape = [extent if n in {a % data.ndim for a in axes} else 1 for n, extent in enumerate(data.shape)]
-    result = (data - mean) / np.sqrt(variance + epsilon) * np.reshape(gamma, shape)
-    return result if beta is None else result + np.reshape(beta, shape)
+    shift = None if beta is None else _along(beta, axes, data)
+    return instance_norm_python(data, _along(gamma, axes, data), shift, axes, epsilon)
 
 
 def instance_norm_python(data: Array, gamma: Array, beta: Array | None, axis: Any, epsilon: float = 1e-5) -> Array:
@@ -317,18 +320,14 @@ def group_norm_python(
     grouped = [*data.shape[:channel_axis], num_groups, count // num_groups, *data.shape[channel_axis + 1 :]]
     parts = data.reshape(grouped).astype("float32")
     parts = instance_norm_python(parts, np.ones(1, "float32"), None, along, epsilon)
-    normal = parts.reshape(data.shape).astype(data.dtype)
-    shape = [count if n == channel_axis else 1 for n in range(data.ndim)]
-    result = normal * np.reshape(gamma, shape)
-    return result if beta is None else result + np.reshape(beta, shape)
+    result = parts.reshape(data.shape).astype(data.dtype) * _along(gamma, [channel_axis], data)
+    return result if beta is None else result + _along(beta, [channel_axis], data)
 
 
 def rms_norm_python(data: Array, weight: Array, axis: Any, epsilon: float = 1e-5) -> Array:
     """The quotient of a tensor by the root of the mean square of its elements along axes, times a weight of these
     axes."""
-    axes = [n % data.ndim for n in ([axis] if isinstance(axis, int) else axis)]
-    shape = [extent if n in axes else 1 for n, extent in enumerate(data.shape)]
-    return data / np.sqrt(np.mean(np.square(data), tuple(axes), keepdims=True) + epsilon) * np.reshape(weight, shape)
+    return _reference("nn.rms_norm", data, weight, axis=axis, epsilon=epsilon)
 
 
 def batch_norm(
@@ -338,15 +337,11 @@ def batch_norm(
     """The normalization of the channels of a batch, and the moving moments. axis: that of the channels.  center,
     scale: whether beta is added, and whether gamma is a factor.  training: whether the moments are those of the batch,
     which update the moving ones by `momentum`."""
-    shape, mean, variance = [-1 if n == axis % x.ndim else 1 for n in range(x.ndim)], moving_mean, moving_var
+    said = {"axis": axis, "epsilon": epsilon, "center": center, "scale": scale}
+    operands = x, gamma, beta, moving_mean, moving_var
     if training:
-        others = tuple(n for n in range(x.ndim) if n != axis % x.ndim)
-        mean, variance = np.mean(x, others), np.var(x, others)
-        moving_mean = (1 - momentum) * moving_mean + momentum * mean
-        moving_var = (1 - momentum) * moving_var + momentum * variance
-    result = (x - mean.reshape(shape)) / np.sqrt(variance.reshape(shape) + epsilon)
-    result = result * gamma.reshape(shape) if scale else result
-    return [result + beta.reshape(shape) if center else result, moving_mean, moving_var]
+        return _reference("nn.batch_norm_training", *operands, momentum=momentum, **said)
+    return _reference("nn.batch_norm", *operands, **said)
 
 
 def slice_axis_python(data: Array, axis: int, begin: int, end: int | None = None) -> Array:
