@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ....expressions.axes import reduce_axis
+from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr
 from ....expressions.functions import sum as total
 from ....expressions.tensor import Tensor, compute
+from ....operators.extents import known_extent
 from ....operators.padding import pad_tensor
 from ....operators.pools import avg_pool2d, max_pool2d
 from ....operators.windows import Window, each_dimension, paddings
@@ -51,14 +53,19 @@ def depthwise_conv2d_NCHWc(
     block].
 
     Filter: [blocks of the result, 1, height, width, 1, channels of the result]; the result has a channel of the image
-    once or several times.  layout, out_layout: ignored, the blocks follow from the tensors."""
+    once or several times.  layout, out_layout: ignored, the blocks follow from the tensors. TeError for another number
+    of channels, and for unknown numbers."""
     inner = Input.shape[4]
     outer, _, taps, columns, _, results = Filter.shape
+    channels, outputs = map(known_extent, (Input.shape[1] * inner, outer * results))
+    if not channels or outputs is None or outputs < channels or outputs % channels:
+        shapes = f"an image of shape {list(Input.shape)}, a filter of shape {list(Filter.shape)}"
+        raise TeError(f"depthwise_conv2d_NCHWc: {shapes}, expected a multiple of the channels")
     steps, far = (each_dimension(each, 2, "depthwise_conv2d_NCHWc") for each in (stride, dilation))
     spans = [(size - 1) * gap + 1 for size, gap in zip((taps, columns), far, strict=True)]
     above, left, below, after = get_pad_tuple(padding, get_const_tuple(spans))
     padded = pad_tensor(Input, [(0, 0), (0, 0), (above, below), (left, after), (0, 0)], 0, "constant", "data_pad")
-    multiplier = outer * results // (Input.shape[1] * inner)
+    multiplier = outputs // channels
     axes = dy, dx = [reduce_axis((0, size), name) for size, name in ((taps, "dy"), (columns, "dx"))]
     dtype = out_dtype or Input.dtype
 

@@ -9,9 +9,9 @@ from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr, cast, const
 from ....expressions.functions import all, floordiv, floormod, if_then_else, sum
 from ....expressions.tensor import Tensor, compute
-from ....operators.extents import Extent
+from ....operators.extents import Extent, known_extent
 from ....operators.padding import pad_tensor
-from ....operators.windows import Window, each_dimension
+from ....operators.windows import Window, each_dimension, require_known_extents
 from .utils import get_const_tuple, get_pad_tuple
 
 
@@ -83,10 +83,16 @@ def depthwise_conv2d_backward_input_nhwc(
     padding: Window | str,
 ) -> Tensor:  # fmt: skip
     """The gradient of `depthwise_conv2d_nhwc` with respect to its image. Out_grad: with respect to its result.
-    oshape: ignored, that of `Out_grad`.  ishape: the shape of the image."""
+    oshape: ignored, that of `Out_grad`.  ishape: the shape of the image. TeError for other channels than those of the
+    weight, and for batches that differ."""
     (down, right), (height, width) = each_dimension(stride, 2, "stride"), get_const_tuple(Filter.shape[:2])
     top, left, _, _ = get_pad_tuple(padding, (height, width))
-    multiplier = Filter.shape[3]
+    channels, multiplier = require_known_extents(Filter.shape[2:], "depthwise_conv2d_backward_input_nhwc")
+    given = [known_extent(each[3]) for each in (ishape, Out_grad.shape)]
+    if given != [channels, channels * multiplier] or known_extent(ishape[0]) != known_extent(Out_grad.shape[0]):
+        expected = f"expected {channels} and {channels * multiplier} channels, and equal batches"
+        shapes = f"an image of shape {list(ishape)}, a gradient of shape {list(Out_grad.shape)}"
+        raise TeError(f"depthwise_conv2d_backward_input_nhwc: {shapes}, {expected}")
     dh, dw, dc = (reduce_axis((0, n), name) for n, name in ((height, "dh"), (width, "dw"), (multiplier, "dc")))
 
     def element(b: PrimExpr, y: PrimExpr, x: PrimExpr, c: PrimExpr) -> PrimExpr:

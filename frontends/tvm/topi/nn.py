@@ -9,7 +9,7 @@ from ....core.errors import OptionError
 from ....expressions.errors import TeError
 from ....expressions.expr import PrimExpr
 from ....expressions.functions import if_then_else
-from ....expressions.tensor import Tensor, compute
+from ....expressions.tensor import Tensor, compute, is_same_extent
 from ....operators import (
     activations,
     broadcast,
@@ -655,12 +655,15 @@ def sparse_conv2d(
 
 def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
     """The last slices along an axis of a buffer followed by new data, as many as the buffer has: those that a
-    convolution of a stream reads. TeError for more slices of data than of the buffer."""
+    convolution of a stream reads. TeError for more slices of data than of the buffer, and for slices of another
+    shape."""
     axis = nonnegative_axis(axis, buffer.ndim, "fifo_buffer")
-    length, new = (known_extent(each.shape[axis]) for each in (buffer, data))
-    if data.ndim != buffer.ndim or length is None or new is None or new > length:
+    others = [(size, of) for d, (size, of) in enumerate(zip(data.shape, buffer.shape, strict=False)) if d != axis]
+    is_slice = data.ndim == buffer.ndim and all(is_same_extent(size, of) for size, of in others)
+    length, new = (known_extent(each.shape[axis]) if is_slice else None for each in (buffer, data))
+    if length is None or new is None or new > length:
         shapes = f"data of shape {list(data.shape)}, buffer of shape {list(buffer.shape)}"
-        raise TeError(f"fifo_buffer: {shapes}, expected no more slices of data along axis {axis}")
+        raise TeError(f"fifo_buffer: {shapes}, expected no more slices of data along axis {axis}, and equal ones")
     kept = length - new
 
     def element(*at: PrimExpr) -> PrimExpr:

@@ -86,6 +86,27 @@ def test_depthwise_convolutions_of_blocks(multiplier: int, stride: int, far: int
     np.testing.assert_array_equal(unpacked, expected.transpose(0, 3, 1, 2))
 
 
+@pytest.mark.parametrize("blocks", [1, 3])
+def test_depthwise_convolutions_have_a_multiple_of_the_channels(blocks: int) -> None:
+    image, weight = te.placeholder((1, 2, 7, 6, 4)), te.placeholder((blocks, 1, 3, 2, 1, 4))
+    with pytest.raises(TeError, match="depthwise_conv2d_NCHWc: an image of shape"):
+        nn.depthwise_conv2d_NCHWc(image, weight, 1, 1, 1)
+
+
+def test_gradients_have_the_channels_of_the_weight() -> None:
+    weight = te.placeholder((3, 3, 4, 2))
+    for shape in ((1, 4, 4, 6), (2, 4, 4, 8)):
+        grad = te.placeholder(shape)
+        with pytest.raises(TeError, match="expected 4 and 8 channels, and equal batches"):
+            nn.depthwise_conv2d_backward_input_nhwc(weight, grad, shape, (1, 4, 4, 4), 1, 1)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 5, 1), (2,)])
+def test_a_buffer_takes_slices_of_its_shape(shape: tuple[int, ...]) -> None:
+    with pytest.raises(TeError, match="expected no more slices of data along axis 0, and equal ones"):
+        nn.fifo_buffer(te.placeholder(shape), te.placeholder((4, 5)), 0)
+
+
 def test_products_with_weights_in_blocks() -> None:
     data, weight, bias = integers((3, 5), 1), integers((2, 5, 4), 2), integers((8,), 3)
     x, w, b = placeholder(data, "x"), placeholder(weight, "w"), placeholder(bias, "b")
