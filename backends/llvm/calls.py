@@ -28,6 +28,7 @@ from ...dialects.attributes import (
     VARIADIC_FUNCTION,
 )
 from . import small_floats
+from .engine import SCALAR_LOOPS
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
 from .linking import CALL_PYTHON, DISPATCHER, RUN_PARALLEL, entry_name
 from .memref import first_element_pointer, load_value, store_value, to_memory
@@ -65,7 +66,8 @@ def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
     f.walk(function.body.block)
     name = global_symbol(symbol)
     noinline = " noinline" if NOINLINE in function.attributes else ""
-    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}{debug}")
+    loops = f' "{SCALAR_LOOPS}"' if f.has_scalar_loops or f.debug is not None else ""
+    return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}{loops}{debug}")
 
 
 def declaration_of(module: LlvmModule, function: func.FuncOp) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from math import ceil, inf
 
 from xdsl.dialects import arith, cf, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ...analysis.sums import TILE_BYTES, updated_bytes
@@ -27,6 +27,9 @@ values.
 """
 Iteration = Callable[[str, list[Value]], tuple[list[str], str]]
 """As `Body`; returns the next value of the induction variable, too."""
+_UNROLLED = 16
+"""The number of iterations of scalars, at most, that LLVM unrolls completely."""
+_LOOPS = (scf.ForOp, scf.WhileOp, scf.ParallelOp)
 _LITTLE_WORK = 64
 """The work of an iteration that is small beside a poll, at most."""
 _LEAST_PART = 8
@@ -198,18 +201,19 @@ class _Loop:
         f, kind = self.f, self.kind
         lower, upper = bounds
         inside, after = f.fresh_label("loop"), f.fresh_label("done")
-        before = f.current
+        before, place = f.current, f.reserve_line()
         _enter(f, kind, bounds, inside, after)
-        f.start_block(inside)
-        variable, phi_line = f.fresh_name(self.hint), f.reserve_line()
-        carried, phis = f.phis(self.types, [(before, initial)])
-        with f.stack_scope():
-            last, next_index = iteration(variable, carried)
-        again = f.emit_value(f"icmp slt {kind} {next_index}, {upper}")
-        f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
-        f.close_phis(phis, f.current, last)
-        latch = f.current
-        f.branch_if(again, inside, after, self.suffix)
+        with f.loop_body(place):
+            f.start_block(inside)
+            variable, phi_line = f.fresh_name(self.hint), f.reserve_line()
+            carried, phis = f.phis(self.types, [(before, initial)])
+            with f.stack_scope():
+                last, next_index = iteration(variable, carried)
+            again = f.emit_value(f"icmp slt {kind} {next_index}, {upper}")
+            f.fill_line(phi_line, f"{variable} = phi {kind} [ {lower}, %{before} ], [ {next_index}, %{f.current} ]")
+            f.close_phis(phis, f.current, last)
+            latch = f.current
+            f.branch_if(again, inside, after, self.suffix)
         f.start_block(after)
         results, phis = f.phis(self.types, [(before, initial), (latch, last)])
         f.close_phis(phis)
@@ -246,6 +250,7 @@ def _enter(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str], inside: s
 
 def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
     block = op.body.block
+    f.has_scalar_loops |= _is_scalar_loop(block) and not (trip_count(op) <= _UNROLLED and _is_in_registers(block))
     variable, *arguments = block.args
 
     def body(index: str, carried: list[Value]) -> list[str]:
@@ -274,6 +279,19 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             is_tile=updated_bytes(block) >= TILE_BYTES,
         ),
     )
+
+
+def _is_scalar_loop(body: Block) -> bool:
+    """Whether a loop contains neither loops nor operations on vectors."""
+    ops = list(body.walk())
+    values = (value for op in ops for value in (*op.operands, *op.results))
+    return not any(isinstance(op, _LOOPS) for op in ops) and not any(isinstance(v.type, VectorType) for v in values)
+
+
+def _is_in_registers(body: Block) -> bool:
+    """Whether a loop accesses buffers on the stack alone."""
+    accesses = (op for op in body.walk() if isinstance(op, memref.LoadOp | memref.StoreOp))
+    return all(isinstance(op.memref.owner, memref.AllocaOp) for op in accesses)
 
 
 def _cost(f: LlvmFunctionEmitter, block: Block) -> int:
@@ -335,6 +353,7 @@ def _nest(f: LlvmFunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, st
         f.walk(op.body.block)
         return
     variable = op.body.block.args[axis]
+    f.has_scalar_loops |= _is_scalar_loop(op.body.block)
 
     def body(index: str, _: list[Value]) -> list[str]:
         f.bind(variable, index)
@@ -366,6 +385,7 @@ def _if(f: LlvmFunctionEmitter, op: scf.IfOp) -> None:
 
 
 def _while(f: LlvmFunctionEmitter, op: scf.WhileOp) -> None:
+    f.has_scalar_loops = True
     header, inside, after = f.fresh_label("while"), f.fresh_label("do"), f.fresh_label("done")
     before, test = op.before_region.block, op.before_region.block.last_op
     assert isinstance(test, scf.ConditionOp)

@@ -250,6 +250,9 @@ def _run_once(function: Callable[[], object], *_keep_alive: object) -> None:
     function()
 
 
+SCALAR_LOOPS = "scalar-loops"
+"""The attribute of functions with loops that LLVM may turn into vectors, or whose instructions precede no loop."""
+
 # Above its first level the code generator takes superlinear time in the length of the longest block: 6.7 s against 1.5
 # s for a block of 13,000 instructions, a completely unrolled product of small matrices. The code is hardly worse.
 _LONG_BLOCK = 4000
@@ -320,11 +323,34 @@ def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int,
     options.loop_vectorization = level > 0
     options.slp_vectorization = slp_vectorization
     passes = llvm.create_pass_builder(machine, options)
-    manager = passes.getModulePassManager()
+    manager = passes.getModulePassManager() if level == 0 or _has_scalar_loops(module) else _passes_of_vectors()
     try:
         _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, passes)
     finally:
         _delete(manager)
+
+
+def _has_scalar_loops(module: llvm.ModuleRef) -> bool:
+    return any(
+        f'"{SCALAR_LOOPS}"'.encode() in attributes
+        for function in module.functions
+        if not function.is_declaration
+        for attributes in function.attributes
+    )
+
+
+def _passes_of_vectors() -> llvm.ModulePassManager:
+    """The passes for functions whose innermost loops compute vectors. The passes on `tir` have unrolled, hoisted and
+    divided their loops; LLVM keeps their buffers in registers and simplifies their addresses."""
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_sroa_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_simplify_cfg_pass()
+    manager.add_loop_unroll_pass()
+    manager.add_sroa_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_simplify_cfg_pass()
+    return manager
 
 
 def _emit_object(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> bytes:

@@ -36,6 +36,9 @@ _PURE = frozenset(
 )
 """The instructions on integers, addresses and lanes whose results depend on their operands alone: accesses to an
 unrolled tile compute most parts of their addresses alike."""
+_TRAPPING = frozenset("sdiv udiv srem urem".split())
+"""The pure instructions that may trap: they remain under the conditions of the program."""
+_NAME = re.compile(r"%[\w$.-]+")
 _PLAIN_NAME = re.compile(r"[A-Za-z$._-][A-Za-z0-9$._-]*")
 
 Value = str | MemRef
@@ -113,6 +116,15 @@ def lowering_unsupported(op: Operation, message: str) -> UnsupportedError:
     return UnsupportedError(f"{op.name}{location_suffix(op)}: {message}")
 
 
+@dataclass(frozen=True)
+class _LoopScope:
+    """A loop whose body is being emitted. place: the index of the line before the loop for invariant instructions.
+    instructions: these, with their results by text."""
+
+    place: int
+    instructions: dict[str, str]
+
+
 class LlvmFunctionEmitter:
     """The text of a function under construction. Lowerings call `operand`/`memref`, then `define` or `bind`."""
 
@@ -130,35 +142,73 @@ class LlvmFunctionEmitter:
         self._names = 0
         self._known: dict[str, str] = {}
         """The results of the instructions of the current block that depend on their operands alone."""
+        self._loops: list[_LoopScope] = []
+        """The loops around the current block, outermost first."""
+        self._depths: dict[str, int] = {}
+        """The number of loops around the definition of each name."""
         self._exits: list[tuple[str, str]] = []
         self._owners: dict[str, tuple[str, Release]] = {}
         self._dynamic_stack: list[bool] = [False]
         self._variables: dict[str, str] = {}
         self.is_in_long_loop = False
         """Whether the iterations of a loop whose body is being emitted take an unknown time."""
+        self.has_scalar_loops = False
+        """Whether the function contains a loop that LLVM's optimization may turn into vectors."""
 
     # names and text
 
     def fresh_name(self, hint: str | None = None) -> str:
         """A new local name; `hint` makes it readable."""
         self._names += 1
-        return f"%{_ILLEGAL.sub('_', hint or '')}.{self._names}"
+        name = f"%{_ILLEGAL.sub('_', hint or '')}.{self._names}"
+        self._depths[name] = len(self._loops)
+        return name
 
     def emit(self, text: str) -> None:
         """Appends an instruction."""
         self._lines.append("  " + text)
 
     def emit_value(self, text: str, hint: str | None = None) -> str:
-        """Appends an instruction with a result, unless the current block has an equal one whose result depends on its
-        operands alone; returns the name of the result."""
-        is_pure = text.partition(" ")[0] in _PURE
-        if is_pure and text in self._known:
-            return self._known[text]
-        name = self.fresh_name(hint)
-        self.emit(f"{name} = {text}")
-        if is_pure:
-            self._known[text] = name
-        return name
+        """Appends an instruction with a result, and returns the name of the result.
+
+        An instruction whose result depends on its operands alone precedes the loops in which these are invariant,
+        except in a function with debug information. Equal ones are appended once in a block, and once before a loop.
+        """
+        opcode = text.partition(" ")[0]
+        if opcode not in _PURE:
+            name = self.fresh_name(hint)
+            self.emit(f"{name} = {text}")
+            return name
+        depth = len(self._loops) if opcode in _TRAPPING or self.debug is not None else self._depth(text)
+        if depth < len(self._loops):
+            return self._hoist(text, depth, hint)
+        if text not in self._known:
+            self._known[text] = name = self.fresh_name(hint)
+            self.emit(f"{name} = {text}")
+        return self._known[text]
+
+    def _depth(self, text: str) -> int:
+        """The number of the current loops in which some operand of an instruction varies."""
+        here = len(self._loops)
+        return max((self._depths.get(name, here) for name in _NAME.findall(text)), default=0) if here else 0
+
+    def _hoist(self, text: str, depth: int, hint: str | None) -> str:
+        """Appends an instruction to those before the loop inside of `depth` others; returns the name of the result."""
+        known = self._loops[depth].instructions
+        if text not in known:
+            known[text] = name = self.fresh_name(hint)
+            self._depths[name] = depth
+        return known[text]
+
+    @contextmanager
+    def loop_body(self, place: int) -> Generator[None]:
+        """The emission of the body of a loop. place: the index of a line that was reserved before the loop, for the
+        instructions that are invariant in it."""
+        scope = _LoopScope(place, {})
+        self._loops.append(scope)
+        yield
+        self._loops.pop()
+        self._lines[place] = "\n".join(f"  {name} = {text}" for text, name in scope.instructions.items())
 
     def fresh_label(self, hint: str) -> str:
         """A new block name, without its %."""
@@ -187,6 +237,7 @@ class LlvmFunctionEmitter:
     def emit_in_entry(self, text: str, hint: str | None = None) -> str:
         """Appends an instruction with a result (an alloca) to the entry block; returns the name of the result."""
         name = self.fresh_name(hint)
+        self._depths[name] = 0
         self._entry.append(f"  {name} = {text}")
         return name
 

@@ -262,12 +262,12 @@ def _alloca(f: LlvmFunctionEmitter, op: memref.AllocaOp) -> None:
     """A buffer of static size is allocated once, in the entry block, even in a loop."""
     sizes, kind = allocation_sizes(f, op.memref, op.dynamic_sizes), llvm_memory_type(buffer_element_type(op.memref))
     count = f.product(sizes)
-    text = f"alloca {kind}, i64 {count}, align {_alignment(op)}"
     if constant_value_of_operand(count) is not None:
+        text = f"alloca [{count} x {kind}], align {_alignment(op)}"
         pointer = f.emit_in_entry(text, f.module.stack_name(op))
     else:
         f.use_stack()
-        pointer = f.emit_value(text, op.memref.name_hint)
+        pointer = f.emit_value(f"alloca {kind}, i64 {count}, align {_alignment(op)}", op.memref.name_hint)
     bind_allocation(f, op, op.memref, pointer, sizes)
 
 
