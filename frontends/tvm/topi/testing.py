@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..nd import Device, array
 from ..target.target import Target, TargetLike
 from ..testing import assert_allclose
 from . import generic
+from .nn import conv2d_nchw
 from .utils import get_pad_tuple_generic
 
 Array = npt.NDArray[Any]
@@ -68,7 +68,9 @@ def _transposed_convolution(name: str, data_layout: str, kernel_layout: str) -> 
     return reference
 
 
-conv1d_transpose_ncw_python = _transposed_convolution("nn.conv1d_transpose", "NCW", "IOW")
+conv1d_transpose_ncw_python = group_conv1d_transpose_ncw_python = _transposed_convolution(
+    "nn.conv1d_transpose", "NCW", "IOW"
+)
 conv2d_transpose_nchw_python = _transposed_convolution("nn.conv2d_transpose", "NCHW", "IOHW")
 conv3d_transpose_ncdhw_python = _transposed_convolution("nn.conv3d_transpose", "NCDHW", "IODHW")
 
@@ -252,6 +254,33 @@ def depthwise_conv2d_python_nhwc(input_np: Array, filter_np: Array, stride: Any,
     return depthwise_conv2d_python_nchw(images, filters, stride, padding).transpose(0, 2, 3, 1)
 
 
+def depthwise_conv2d_python_nchwc(input_np: Array, filter_np: Array, stride: Any, padding: Any) -> Array:
+    """The convolution of each channel of images in blocks, [batch, blocks, height, width, channels of a block].
+
+    filter_np: [blocks of channels, blocks of filters, height, width, filters of a block, channels of a block].
+    """
+    images = input_np.transpose(0, 1, 4, 2, 3)
+    filters = filter_np.transpose(0, 5, 1, 4, 2, 3)
+    plain = images.reshape(len(images), -1, *images.shape[3:])
+    weight = filters.reshape(plain.shape[1], -1, *filters.shape[4:])
+    result = depthwise_conv2d_python_nchw(plain, weight, stride, padding)
+    inner = filter_np.shape[5]
+    return result.reshape(len(result), -1, inner, *result.shape[2:]).transpose(0, 1, 3, 4, 2)
+
+
+def conv2d_backward_weight_python(
+    dy_np: Array, x_np: Array, kernel_size: Any, stride: Any, padding: Any, layout: str = "NCHW", groups: int = 1,
+    channels: int | None = None,
+) -> Array:  # fmt: skip
+    """`nn.conv2d_backward_weight`. layout: NCHW with a result OIHW, or NHWC with a result OHWI."""
+    layouts = {"grad_layout": layout, "data_layout": layout, "kernel_layout": layout.translate(_KERNEL_LETTERS)}
+    said = {"kernel_size": kernel_size, "strides": stride, "padding": padding, "groups": groups, "channels": channels}
+    return _reference("nn.conv2d_backward_weight", dy_np, x_np, **said, **layouts)
+
+
+_KERNEL_LETTERS = str.maketrans("NC", "OI")
+
+
 def dense(x: Array, y: Array, bias: Array | None = None, use_bias: bool = False, use_relu: bool = False,
           out_dtype: str | None = None) -> Array:  # fmt: skip
     """`x @ y.T`, plus a bias, clipped below at 0, as requested."""
@@ -363,19 +392,10 @@ def correlation_nchw_python(
     data1: Array, data2: Array, kernel_size: int, max_displacement: int, stride1: int, stride2: int, padding: int,
     is_multiply: bool,
 ) -> Array:  # fmt: skip
-    """The means of products, or of absolute differences, of windows of two images, as of `topi.nn.correlation_nchw`."""
-    x, y = (np.pad(each, [(0, 0), (0, 0), (padding, padding), (padding, padding)]) for each in (data1, data2))
-    radius, border = max_displacement // stride2, max_displacement + kernel_size // 2
-    rows, columns = ((x.shape[d] - 2 * border) // stride1 for d in (2, 3))
-    result = np.zeros((len(x), (2 * radius + 1) ** 2, rows, columns))
-    shifts = list(np.ndindex(2 * radius + 1, 2 * radius + 1))
-    for (i, j), (q, (down, along)) in product(np.ndindex(rows, columns), enumerate(shifts)):
-        top, left = i * stride1 + max_displacement, j * stride1 + max_displacement
-        below, right = top + (down - radius) * stride2, left + (along - radius) * stride2
-        a = x[:, :, top : top + kernel_size, left : left + kernel_size]
-        b = y[:, :, below : below + kernel_size, right : right + kernel_size]
-        result[:, q, i, j] = np.mean(a * b if is_multiply else np.abs(a - b), (1, 2, 3))
-    return result
+    """`nn.correlation`."""
+    sizes = {"kernel_size": kernel_size, "max_displacement": max_displacement, "padding": padding}
+    steps = {"stride1": stride1, "stride2": stride2, "is_multiply": is_multiply}
+    return _reference("nn.correlation", data1, data2, **sizes, **steps)
 
 
 def strided_slice_python(
@@ -454,6 +474,17 @@ def dilate_python(
 
 
 # Schedules
+
+
+def dispatch(target: TargetLike, dispatch_map: Mapping[str, Any]) -> Any:
+    """The entry of a table for the first key of a target that it has, else that of `generic`."""
+    return dispatch_map[next((key for key in Target(target).keys if key in dispatch_map), "generic")]
+
+
+def get_conv2d_nchw_implement(target: TargetLike) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The function of convolutions NCHW and that of their schedules, for a target."""
+    Target(target)
+    return conv2d_nchw, generic.schedule_conv2d_nchw
 
 
 def get_injective_schedule(target: TargetLike) -> Callable[[Any], Any]:
