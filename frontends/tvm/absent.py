@@ -248,7 +248,6 @@ ABSENT: dict[str, dict[str, str]] = {
     }
     | {"multibox_detection": "relay.vision.multibox_transform_loc and relay.vision.non_max_suppression"},
     "tvm.topi": {
-        **dict.fromkeys(("adreno", "hls"), "expected the target llvm or cuda"),
         "cpp": "the names of tvm.topi, which are functions of Python",
         **dict.fromkeys(("erf_legalize", "take_legalize"), _LEGALIZATION),
     },

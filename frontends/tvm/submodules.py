@@ -124,7 +124,9 @@ SUBMODULES: dict[str, dict[str, str]] = {
     },
     "tvm.tir.analysis": dict.fromkeys(("_ffi_api", "analysis"), "tvm.tir.analysis"),
     "tvm.topi": {
-        **dict.fromkeys(("arm_cpu", "bifrost", "gpu", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"),
+        **dict.fromkeys(
+            ("adreno", "arm_cpu", "bifrost", "gpu", "hls", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"
+        ),
         **dict.fromkeys(("broadcast", "math", "reduction", "scan", "scatter", "tensor", "transform"), "tvm.topi"),
     },
     "tvm.topi.image": {"resize": "tvm.topi.image", "dilation2d": "tvm.topi.image"},

@@ -21,11 +21,14 @@ from ....operators.sorting import binary_search as search_rows
 from ....operators.sorting import is_before, merge_sort
 
 
-def argwhere(output_shape: Sequence[Any], condition: Tensor) -> Tensor:
+def argwhere(output_shape: Tensor | Sequence[Any], condition: Tensor) -> Tensor:
     """The indices of the elements of a tensor that are not 0, in row-major order, as int32; -1 in rows past the last.
 
-    output_shape: the number of rows, and the number of dimensions of the tensor. TeError for another shape.
+    output_shape: the number of rows, and the number of dimensions of the tensor; or a tensor of that shape. TeError for
+    another shape.
     """
+    if isinstance(output_shape, Tensor):
+        output_shape = output_shape.shape
     if condition.ndim == 0 or len(output_shape) != 2 or known_extent(as_expr(output_shape[1])) != condition.ndim:
         shape = f"output_shape {list(output_shape)} for {condition.ndim} dimensions"
         raise TeError(f"argwhere: {shape}, expected a number of rows, and a column for each dimension")
@@ -45,8 +48,8 @@ def argwhere(output_shape: Sequence[Any], condition: Tensor) -> Tensor:
     return build_tensor(output_shape, index, "T_argwhere", "injective")
 
 
-def _argwhere_of(rank: int) -> Callable[[Sequence[Any], Tensor], Tensor]:
-    def hybrid_argwhere(output_shape: Sequence[Any], condition: Tensor) -> Tensor:
+def _argwhere_of(rank: int) -> Callable[[Tensor | Sequence[Any], Tensor], Tensor]:
+    def hybrid_argwhere(output_shape: Tensor | Sequence[Any], condition: Tensor) -> Tensor:
         if condition.ndim != rank:
             raise TeError(f"hybrid_argwhere_{rank}d of {condition.ndim} dimensions, expected {rank}")
         return argwhere(output_shape, condition)

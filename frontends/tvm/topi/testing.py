@@ -15,6 +15,7 @@ from ..nd import Device, array
 from ..target.target import Target, TargetLike
 from ..testing import assert_allclose
 from . import generic
+from .blocked import padding_to_ceil
 from .nn import conv2d_nchw
 from .utils import get_pad_tuple_generic
 
@@ -162,16 +163,24 @@ def conv2d_transpose_nhwc_python(
 def poolnd_python(
     np_data: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
     padding_before: Sequence[int], padding_after: Sequence[int], pool_type: str, count_include_pad: bool = True,
-    ceil_mode: bool = False, dtype: str = "float32", layout: str = "NCHW",
+    ceil_mode: bool = False, dtype: str = "float32", layout: str | None = None,
 ) -> Array:  # fmt: skip
-    """Pools of as many dimensions as the windows have. pool_type: `max` or `avg`.  layout: with the channels first for
-    images of two dimensions."""
+    """Pools of as many dimensions as the windows have. pool_type: `max` or `avg`.  count_include_pad: whether the
+    padding is zeros, of maxima too.  layout: with the channels first by default."""
     rank = len(kernel)
-    named = {"layout": layout} if rank == 2 else {}
+    image = "DHW"[3 - rank :]
+    order = layout or f"NC{image}"
+    before, after = padding_before, padding_after
+    if pool_type == "max" and count_include_pad:
+        axes = map(order.index, image)
+        around = dict(zip(axes, zip(before, after, strict=True), strict=True))
+        np_data = np.pad(np_data, [around.get(d, (0, 0)) for d in range(np_data.ndim)])
+        before = after = [0] * rank
     counts = {"count_include_pad": count_include_pad} if pool_type == "avg" else {}
     windows = {"pool_size": kernel, "strides": strides, "dilation": dilation, "ceil_mode": ceil_mode}
-    around = [*padding_before, *padding_after]
-    result = _reference(f"nn.{pool_type}_pool{rank}d", np_data, **windows, padding=around, **counts, **named)
+    result = _reference(
+        f"nn.{pool_type}_pool{rank}d", np_data, **windows, padding=[*before, *after], **counts, layout=order
+    )
     return result.astype(dtype)
 
 
@@ -179,30 +188,13 @@ def pool_grad_nchw(
     a_np: Array, out_grad_np: Array, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[int],
     pool_type: str, ceil_mode: bool, count_include_pad: bool = True,
 ) -> Array:  # fmt: skip
-    """The gradient of the data of a pool: of a maximum, that of the first greatest element of each window.
-
-    padding: before and then after both dimensions.  ceil_mode: ignored; the gradient of the result has its shape.
-    """
-    front, sizes = padding[:2], a_np.shape[2:]
-    result = np.zeros(a_np.shape, out_grad_np.dtype)
-    for place in np.ndindex(*out_grad_np.shape[2:]):
-        starts = [at * step - before for at, step, before in zip(place, strides, front, strict=True)]
-        ends = [start + size for start, size in zip(starts, pool_size, strict=True)]
-        inside = [slice(max(a, 0), min(b, size)) for a, b, size in zip(starts, ends, sizes, strict=True)]
-        window, grad = a_np[(..., *inside)], out_grad_np[(..., *place)]
-        if not window.size:
-            continue
-        target = result[(..., *inside)]
-        if pool_type == "avg":
-            edges = [size + after for size, after in zip(sizes, padding[2:], strict=True)]
-            whole = [slice(a, min(b, edge)) for a, b, edge in zip(starts, ends, edges, strict=True)]
-            parts = whole if count_include_pad else inside
-            target += (grad / np.prod([part.stop - part.start for part in parts]))[..., None, None]
-            continue
-        flat = window.reshape(*window.shape[:2], -1)
-        first = np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]
-        target += (first * grad[..., None]).reshape(window.shape)
-    return result
+    """`nn.max_pool2d_grad` or `nn.avg_pool2d_grad`, as of `topi.nn.pool_grad`. padding: before and then after both
+    dimensions."""
+    said: dict[str, Any] = {"pool_size": pool_size, "strides": strides, "padding": padding, "ceil_mode": ceil_mode}
+    if pool_type == "max":
+        said |= {"padding": padding_to_ceil(padding, strides, 2), "ceil_mode": False} if ceil_mode else {}
+        return _reference("nn.max_pool2d_grad", out_grad_np, a_np, **said)
+    return _reference("nn.avg_pool2d_grad", out_grad_np, a_np, **said, count_include_pad=count_include_pad)
 
 
 def adaptive_pool(np_data: Array, out_size: Any, pool_type: str, layout: str = "NCHW") -> Array:

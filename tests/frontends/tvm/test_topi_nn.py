@@ -352,12 +352,22 @@ def test_names_of_other_modules() -> None:
         (nn, "dense_legalize", "relay.op.register_legalize"),
         (nn, "conv2d_infer_layout", "relay.transform.ConvertLayout"),
         (topi, "erf_legalize", "relay.op.register_legalize"),
-        (topi, "hls", "expected the target llvm or cuda"),
+        (topi, "cpp", "functions of Python"),
     ],
 )
 def test_functions_of_targets_say_what_to_use(module: Any, name: str, hint: str) -> None:
     with pytest.raises(AttributeError, match=hint):
         getattr(module, name)
+
+
+@pytest.mark.parametrize("target", ["adreno", "arm_cpu", "cuda", "gpu", "hls", "x86"])
+def test_modules_of_targets_have_the_operators_of_all_targets(target: str) -> None:
+    module = getattr(topi, target)
+    assert (module.argwhere, module.correlation_nchw) == (topi.argwhere, nn.correlation_nchw)
+    assert (module.resize2d, module.reorg) == (topi.image.resize2d, topi.vision.reorg)
+    assert module.schedule_argwhere is topi.generic.schedule_argwhere
+    with pytest.raises(AttributeError, match="has no attribute 'unknown'"):
+        _ = module.unknown
 
 
 # References
@@ -401,6 +411,32 @@ def test_the_reference_of_grouped_transposed_convolutions() -> None:
         references.conv1d_transpose_ncw_python(x[:, part], weight[part], 2, 1, (1,)) for part in (slice(2), slice(2, 4))
     ]
     np.testing.assert_array_equal(found, np.concatenate(parts, 1))
+
+
+@pytest.mark.parametrize(("rank", "layout"), [(1, None), (1, "NWC"), (2, None), (2, "NHWC"), (3, "NDHWC")])
+def test_the_reference_of_maxima_has_zeros_around_it(rank: int, layout: str | None) -> None:
+    x = -1 - np.arange(2 * 3**rank, dtype="float32").reshape(1, 2, *[3] * rank)
+    x = np.moveaxis(x, 1, -1) if layout else x
+    said = [2] * rank, [2] * rank, [1] * rank, [1] * rank, [0] * rank, "max"
+    zeros = references.poolnd_python(x, *said, layout=layout)
+    least = references.poolnd_python(x, *said, False, layout=layout)
+    first, plain, image = (np.moveaxis(each, -1, 1) if layout else each for each in (zeros, least, x))
+    assert (first[:, :, 0] == 0).all()
+    corner = image[(..., *[slice(1, 3)] * rank)].reshape(1, 2, -1)
+    for found in (first, plain):
+        np.testing.assert_array_equal(found[(..., *[-1] * rank)], corner.max(-1))
+    assert (plain < 0).all()
+
+
+def test_the_reference_of_gradients_of_pools_has_windows_in_the_padding() -> None:
+    x, slopes = floats(1, 2, 5, 5), floats(1, 2, 4, 5, seed=1)
+    found = references.pool_grad_nchw(x, slopes, [2, 2], [2, 2], [0, 3, 3, 2], "avg", False, False)
+    expected = np.zeros_like(x)
+    for n, y in np.ndindex(4, 5):
+        rows, columns = slice(2 * n, 2 * n + 2), slice(max(2 * y - 3, 0), max(2 * y - 1, 0))
+        size = expected[0, 0, rows, columns].size
+        expected[:, :, rows, columns] += slopes[:, :, n, y, None, None] / max(size, 1)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 def test_functions_by_target() -> None:

@@ -39,6 +39,8 @@ def test_the_places_of_elements_that_are_not_zero(shape: tuple[int, ...]) -> Non
         (found,) = run(topi.argwhere((rows, x.ndim), data), {data: x})
         np.testing.assert_array_equal(found[: len(expected)], expected[:rows])
         assert (found[len(expected) :] == -1).all()
+    like = te.placeholder((len(expected), x.ndim), "int32")
+    np.testing.assert_array_equal(run(topi.argwhere(like, data), {data: x})[0], expected)
     named = getattr(topi, f"hybrid_argwhere_{x.ndim}d")
     np.testing.assert_array_equal(run(named((max(x.size, 1), x.ndim), data), {data: x})[0][: len(expected)], expected)
 
