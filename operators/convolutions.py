@@ -14,12 +14,12 @@ from ..core.dtypes import numpy_dtype, wide_dtype
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
-from ..expressions.expr import PrimExpr, cast, const
-from ..expressions.tensor import Tensor, compute
+from ..expressions.expr import PrimExpr, as_expr, cast, const
+from ..expressions.tensor import Tensor, compute, is_same_extent
 from .definition import Pattern
 from .extents import Extent, known_extent
 from .nn import accumulator_dtype
-from .ranks import ImageOperator, for_ranks
+from .ranks import ImageOperator, for_rank, for_ranks
 from .windows import Window, each_dimension, pad_with_value, paddings, require_known_extents, window_count
 
 Array = Any
@@ -271,6 +271,102 @@ def at_taps(positions: Sequence[PrimExpr], windows: Sequence[Along], taps: Seque
     """The indices of the elements of the image that the taps of windows multiply."""
     parts = zip(positions, windows, taps, strict=True)
     return [position * along.step + tap.var * along.far for position, along, tap in parts]
+
+
+# Gradients
+
+
+@dataclass(frozen=True)
+class _WeightGradient(ImageOperator):
+    """The gradient of the weight of a convolution, by the gradient of its result and its image.
+
+    kernel_size: the taps of the weight, a number, or one for each of {rank} dimensions.  channels: the expected number
+    of output channels.  grad_layout, data_layout, kernel_layout: the orders of the axes of the operands and of the
+    result.  out_dtype: the data type of the sums and of the result, by default that of the gradient.  Other attributes
+    are those of the convolution.
+    """
+
+    strides: Window = 1
+    padding: Window = 0
+    dilation: Window = 1
+    groups: int = 1
+    channels: int | None = None
+    kernel_size: Window | None = None
+    grad_layout: str = "NC{image}"
+    data_layout: str = "NC{image}"
+    kernel_layout: str = "OI{image}"
+    out_dtype: str = ""
+
+    @property
+    def windows(self) -> list[Along]:
+        """The windows along each dimension. TeError without kernel_size."""
+        if self.kernel_size is None:
+            raise TeError(f"{self.name}: kernel_size is missing, expected the taps of the weight")
+        return windows_of(self, self.padding, self.numbers("kernel_size"))
+
+    def formula(self, grad: Tensor, data: Tensor) -> Tensor:
+        of_grad, of_data = self.order(self.grad_layout), self.order(self.data_layout)
+        groups, windows = self.groups_of(grad, data), self.windows
+        source, counts = padded_image(self.name, data, of_data[2:], windows)
+        expected = [data.shape[of_data[0]], groups.number * groups.outer, *counts]
+        if not all(is_same_extent(grad.shape[d], as_expr(extent)) for d, extent in zip(of_grad, expected, strict=True)):
+            raise TeError(f"{self.name}: grad of shape {list(grad.shape)}, expected {expected} in {self.grad_layout}")
+        sums = self.sums(grad, source, groups, windows)
+        order, names = self.order(self.kernel_layout, "OI"), ["o", "i", *(f"r{each.lower()}" for each in self.image)]
+        shape = [groups.number * groups.outer, groups.inner, *(along.size for along in windows)]
+        tag = self.name.rpartition(".")[2]
+        return compute(_in_layout_order(order, shape), sums, tag, tag, varargs_names=_in_layout_order(order, names))
+
+    def groups_of(self, grad: Tensor, data: Tensor) -> Groups:
+        """The groups of channels. TeError for operands of other dimensions or channels."""
+        if grad.ndim != self.rank + 2 or data.ndim != self.rank + 2:
+            dimensions = f"{grad.ndim} and {data.ndim} dimensions"
+            raise TeError(f"{self.name}: grad and data of {dimensions}, expected {self.rank + 2}")
+        axes = (data.shape[self.order(self.data_layout)[1]], grad.shape[self.order(self.grad_layout)[1]])
+        inputs, outputs = require_known_extents(axes, self.name)
+        if self.groups < 1 or inputs % self.groups or outputs % self.groups:
+            raise TeError(f"{self.name}: {inputs} and {outputs} channels in {self.groups} groups")
+        if self.channels is not None and self.channels != outputs:
+            raise TeError(f"{self.name}: grad of {outputs} channels, expected {self.channels} as channels says")
+        return Groups(self.groups, inputs // self.groups, outputs // self.groups)
+
+    def sums(self, grad: Tensor, data: Tensor, groups: Groups, windows: Sequence[Along]) -> Any:
+        """The function from indices to a sum of products. data: the padded image."""
+        of_grad, of_data = self.order(self.grad_layout), self.order(self.data_layout)
+        of_weight, dtype = self.order(self.kernel_layout, "OI"), accumulator_dtype(self.out_dtype, grad)
+        names = ["rn", *(f"r{letter}" for letter in "zyx"[3 - self.rank :])]
+        axes = [reduce_axis((0, grad.shape[d]), n) for d, n in zip((of_grad[0], *of_grad[2:]), names, strict=True)]
+        batch, *places = (axis.var for axis in axes)
+
+        def fcompute(*indices: PrimExpr) -> PrimExpr:
+            feature, number, *taps = (indices[d] for d in of_weight)
+            parts = zip(places, windows, taps, strict=True)
+            at = [place * along.step + tap * along.far for place, along, tap in parts]
+            x = data(*_in_layout_order(of_data, [batch, groups.channel(feature, number), *at]))
+            slope = grad(*_in_layout_order(of_grad, [batch, feature, *places]))
+            return scalar.sum(cast(dtype, slope) * cast(dtype, x), axis=axes)
+
+        return fcompute
+
+    def reference(self, grad: Array, data: Array) -> Array:
+        result_type = numpy_dtype(self.out_dtype or grad.dtype.name)
+        slopes = grad.transpose(self.order(self.grad_layout)).astype(wide_dtype(result_type))
+        x = data.transpose(self.order(self.data_layout)).astype(slopes.dtype)
+        windows, counts = self.windows, slopes.shape[2:]
+        x = np.pad(x, [(0, 0), (0, 0), *((along.front, along.behind) for along in windows)])
+        groups = Groups(self.groups, x.shape[1] // self.groups, slopes.shape[1] // self.groups)
+        result = np.zeros((slopes.shape[1], groups.inner, *(along.size for along in windows)), slopes.dtype)
+        over = (0, *range(2, self.rank + 2))
+        for taps in np.ndindex(*result.shape[2:]):
+            window = x[(..., *_strided_slices(taps, windows, counts))]
+            for inputs, features in groups.slices():
+                products = np.tensordot(slopes[:, features], window[:, inputs], (over, over))
+                result[(features, slice(None), *taps)] = products
+        order = self.order(self.kernel_layout, "OI")
+        return result.astype(result_type).transpose(_in_layout_order(order, range(self.rank + 2)))
+
+
+conv2d_backward_weight = for_rank(2, "nn.conv2d_backward_weight", Pattern.OUT_FUSABLE, _WeightGradient)
 
 
 # Transposed convolutions

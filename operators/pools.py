@@ -14,12 +14,14 @@ from ..core.dtypes import dtype_of_numpy, is_float_dtype, numpy_dtype, parse_dty
 from ..expressions import functions as scalar
 from ..expressions.axes import IterVar, reduce_axis
 from ..expressions.errors import TeError
-from ..expressions.expr import PrimExpr, cast, const
-from ..expressions.tensor import Tensor, compute, elementwise_tensor
+from ..expressions.expr import PrimExpr, as_expr, cast, const
+from ..expressions.tensor import Tensor, compute, elementwise_tensor, is_same_extent
 from . import reduction
 from .definition import Pattern
 from .extents import Extent, known_extent, widen_index
-from .ranks import ImageOperator, for_ranks
+from .ranks import ImageOperator, for_rank, for_ranks
+from .requirements import require_floats
+from .requirements import wide_dtype as float_sum_dtype
 from .windows import Window, pad_with_value, paddings, window_count
 
 Array = Any
@@ -219,7 +221,7 @@ class _MaxPoolWithPlaces(_Pool):
                 values[target], positions[target] = least, 2**31 - 1
                 continue
             elements = np.moveaxis(_elements(data, windows, inside), axes, last)
-            flat = elements.reshape(*elements.shape[: -self.rank], -1)
+            flat = elements.reshape(*elements.shape[: -self.rank], prod(elements.shape[-self.rank :]))
             own = np.ravel_multi_index(np.meshgrid(*inside, indexing="ij"), image).ravel()
             for results, each in ((positions, own[flat.argmax(-1)]), (values, flat.max(-1))):
                 results[target] = np.moveaxis(each.reshape(*each.shape, *[1] * self.rank), last, axes)
@@ -254,15 +256,25 @@ class _AvgPool(_Pool):
         source = _padded_image(data, windows, const(0, data.dtype))
         total = _pool(data, windows, lambda at, over: scalar.sum(source(*at), axis=over), "pool_sum")
 
-        def average(*axes: PrimExpr) -> PrimExpr:
-            count: PrimExpr = const(1)
-            for along in windows:
-                count = count * self.count(axes[along.axis], along, data.shape[along.axis])
-            divisor = cast(data.dtype, scalar.max(count, const(1)))
-            return scalar.div(total(*axes), divisor)
-
         names = [f"ax{d}" for d in range(data.ndim)]
-        return compute(total.shape, average, "pool_avg", "elemwise", varargs_names=names)
+        return compute(
+            total.shape,
+            lambda *axes: self.divide_by_counts(total(*axes), axes, data),
+            "pool_avg",
+            "elemwise",
+            varargs_names=names,
+        )
+
+    def divide_by_counts(self, value: PrimExpr, window: Sequence[PrimExpr], data: Tensor) -> PrimExpr:
+        """The quotient of a value and the number of elements of a window."""
+        number: PrimExpr = const(1)
+        for along in self.windows(data.shape):
+            number = number * self.count(window[along.axis], along, data.shape[along.axis])
+        return scalar.div(value, cast(data.dtype, scalar.max(number, const(1))))
+
+    def counted(self, inside: Sequence[Sequence[int]], among: Sequence[int]) -> int:
+        """The number of elements of a window, as of `_windows_in_numpy`."""
+        return max(prod(among if self.count_include_pad else map(len, inside)), 1)
 
     def count(self, window: PrimExpr, along: _Along, extent: PrimExpr) -> PrimExpr:
         """The number of elements of a window along a dimension."""
@@ -279,7 +291,7 @@ class _AvgPool(_Pool):
         for target, inside, among in _windows_in_numpy(data.shape, windows):
             elements = _elements(data, windows, inside).astype(result.dtype)
             total = np.sum(elements, tuple(along.axis for along in windows), keepdims=True)
-            count = max(prod(among if self.count_include_pad else map(len, inside)), 1)
+            count = self.counted(inside, among)
             result[target] = total / count if is_float else np.sign(total) * (np.abs(total) // count)
         return result.astype(data.dtype)
 
@@ -289,6 +301,131 @@ max_pool1d_with_places, max_pool2d_with_places, max_pool3d_with_places = for_ran
     "nn.max_pool{rank}d_with_places", Pattern.OPAQUE, _MaxPoolWithPlaces
 )
 avg_pool1d, avg_pool2d, avg_pool3d = for_ranks("nn.avg_pool{rank}d", Pattern.OUT_FUSABLE, _AvgPool)
+
+
+# Gradients
+
+
+@dataclass(frozen=True)
+class _PoolGradient(ImageOperator):
+    """pool_size, strides, padding, layout, ceil_mode: as of the pool. The operands are the gradient of its result, and
+    its image."""
+
+    pool_size: Window = 1
+    strides: Window = 1
+    padding: Window = 0
+    layout: str = "NC{image}"
+    ceil_mode: bool = False
+
+    @property
+    def pool(self) -> _Pool:
+        """The pool that determines the windows."""
+        raise NotImplementedError
+
+    def shares(self, out_grad: Tensor, data: Tensor) -> Callable[[Sequence[PrimExpr], Sequence[PrimExpr]], PrimExpr]:
+        """The function from the indices of a window and of an element in it to the part of the gradient of the window
+        that is the element's."""
+        raise NotImplementedError
+
+    def factors(self, data: Array) -> Callable[..., Any]:
+        """The function from the slices of the result, a position in the image, and the positions and their numbers, as
+        of `_windows_in_numpy`, to the factor of the gradient."""
+        raise NotImplementedError
+
+    def formula(self, out_grad: Tensor, data: Tensor) -> Tensor:
+        require_floats(data, f"{self.name}: data")
+        windows = self.pool.windows_of(data)
+        counts = {along.axis: along.count for along in windows}
+        expected = [as_expr(counts.get(d, extent)) for d, extent in enumerate(data.shape)]
+        fits = out_grad.ndim == data.ndim and all(map(is_same_extent, out_grad.shape, expected))
+        if not fits or out_grad.dtype != data.dtype:
+            given = f"out_grad of shape {list(out_grad.shape)} of {out_grad.dtype}"
+            raise TeError(f"{self.name}: {given}, expected {expected} of {data.dtype}")
+        share, kind = self.shares(out_grad, data), float_sum_dtype(data)
+        over = [reduce_axis((0, -(-along.size // along.step)), f"rv{n}") for n, along in enumerate(windows)]
+
+        def element(*axes: PrimExpr) -> PrimExpr:
+            at, inside = list(axes), list[PrimExpr]()
+            for along, number in zip(windows, over, strict=True):
+                place = axes[along.axis] + along.before
+                window = place // along.step - number.var
+                inside += [window >= 0, window < along.count, place - window * along.step < along.size]
+                at[along.axis] = window
+            found = scalar.if_then_else(scalar.all(*inside), share(at, axes), const(0, data.dtype))
+            return scalar.sum(cast(kind, found), axis=over)
+
+        names = [f"ax{d}" for d in range(data.ndim)]
+        total = compute(data.shape, element, "pool_grad", "pool_grad", varargs_names=names)
+        if kind == data.dtype:
+            return total
+        return elementwise_tensor(lambda x: cast(data.dtype, x), [total], "T_cast")
+
+    def reference(self, out_grad: Array, data: Array) -> Array:
+        windows, factor = self.pool.windows(data.shape), self.factors(data)
+        result = np.zeros(data.shape, wide_dtype(data.dtype))
+        for target, inside, among in _windows_in_numpy(data.shape, windows):
+            slope = out_grad[target].astype(result.dtype)
+            for position in product(*inside):
+                own = list(target)
+                for along, index in zip(windows, position, strict=True):
+                    own[along.axis] = slice(index, index + 1)
+                result[tuple(own)] += slope * factor(target, position, inside, among)
+        return result.astype(data.dtype)
+
+
+@dataclass(frozen=True)
+class _MaxPoolGradient(_PoolGradient):
+    __doc__ = f"""The gradient of the image of a pool of maxima: that of a window is the gradient of its first maximum.
+
+    {_PoolGradient.__doc__}
+    """
+
+    @property
+    def pool(self) -> _MaxPoolWithPlaces:
+        windows = self.pool_size, self.strides, 1, self.padding
+        return _MaxPoolWithPlaces(self.name, self.rank, *windows, self.layout, self.ceil_mode)
+
+    def shares(self, out_grad: Tensor, data: Tensor) -> Callable[[Sequence[PrimExpr], Sequence[PrimExpr]], PrimExpr]:
+        places, along = self.pool.formula(data)[1], self.order(self.layout)[2:]
+
+        def share(window: Sequence[PrimExpr], at: Sequence[PrimExpr]) -> PrimExpr:
+            is_first = places(*window).equal(reduction.row_major_position(data, along, at))
+            return scalar.if_then_else(is_first, out_grad(*window), const(0, data.dtype))
+
+        return share
+
+    def factors(self, data: Array) -> Callable[..., Any]:
+        places, image = self.pool.reference(data)[1], [data.shape[d] for d in self.order(self.layout)[2:]]
+        return lambda target, position, *_: places[target] == np.ravel_multi_index(position, image)
+
+
+@dataclass(frozen=True)
+class _AvgPoolGradient(_PoolGradient):
+    __doc__ = f"""The gradient of the image of a pool of means: that of a window is divided evenly among its elements.
+
+    {_PoolGradient.__doc__}
+    count_include_pad: whether the padding counts, as zeros.
+    """
+
+    count_include_pad: bool = False
+
+    @property
+    def pool(self) -> _AvgPool:
+        windows = self.pool_size, self.strides, 1, self.padding
+        options = {"count_include_pad": self.count_include_pad}
+        return _AvgPool(self.name, self.rank, *windows, self.layout, self.ceil_mode, **options)
+
+    def shares(self, out_grad: Tensor, data: Tensor) -> Callable[[Sequence[PrimExpr], Sequence[PrimExpr]], PrimExpr]:
+        divide = self.pool.divide_by_counts
+        return lambda window, at: divide(out_grad(*window), window, data)
+
+    def factors(self, data: Array) -> Callable[..., Any]:
+        one = np.ones((), wide_dtype(data.dtype))
+        return lambda target, position, inside, among: one / self.pool.counted(inside, among)
+
+
+max_pool2d_grad = for_rank(2, "nn.max_pool2d_grad", Pattern.OUT_FUSABLE, _MaxPoolGradient)
+avg_pool2d_grad = for_rank(2, "nn.avg_pool2d_grad", Pattern.OUT_FUSABLE, _AvgPoolGradient)
 
 
 # Adaptive windows

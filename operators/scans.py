@@ -9,7 +9,7 @@ import numpy as np
 
 from ..core.dtypes import is_float_dtype, numpy_dtype
 from ..expressions.errors import TeError
-from ..expressions.expr import PrimExpr, cast, const
+from ..expressions.expr import PrimExpr, as_dtype, cast
 from ..expressions.scan import scan
 from ..expressions.tensor import Tensor, placeholder
 from .axes import nonnegative_axis
@@ -18,6 +18,41 @@ from .elements import build_tensor
 from .transform import reshape
 
 Array = Any
+
+
+def accumulate(
+    data: Tensor,
+    combine: Callable[[PrimExpr, PrimExpr], Any],
+    neutral: Any,
+    name: str,
+    axis: int | None = None,
+    dtype: str = "",
+    exclusive: bool = False,
+    reverse: bool = False,
+) -> Tensor:
+    """The combination of all elements up to each element along an axis. neutral: the identity element.  Other
+    parameters as of `cumsum`."""
+    kind = dtype or data.dtype
+    flat = reshape(data, [-1]) if axis is None else data
+    along = nonnegative_axis(0 if axis is None else axis, flat.ndim, name)
+    count, rest = flat.shape[along], [extent for d, extent in enumerate(flat.shape) if d != along]
+    reached = placeholder([count + 1, *rest], kind, name)
+
+    def step(time: PrimExpr, *i: PrimExpr) -> PrimExpr:
+        position = count - time if reverse else time - 1
+        return cast(kind, combine(reached(time - 1, *i), cast(kind, flat(*i[:along], position, *i[along:]))))
+
+    start = build_tensor([1, *rest], lambda t, *i: cast(kind, neutral), f"{name}_start")
+    update = build_tensor([count + 1, *rest], step, f"{name}_step")
+    rows = scan(start, update, reached, name=f"{name}_rows")
+
+    def row(position: PrimExpr) -> PrimExpr:
+        before = count - 1 - position if reverse else position
+        return before if exclusive else before + 1
+
+    return build_tensor(
+        flat.shape, lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]), f"T_{name}", "injective"
+    )
 
 
 def _cumulative(
@@ -29,29 +64,9 @@ def _cumulative(
     def formula(
         data: Tensor, axis: int | None = None, dtype: str = "", exclusive: bool = False, reverse: bool = False
     ) -> Tensor:
-        kind = dtype or data.dtype
-        flat = reshape(data, [-1]) if axis is None else data
-        along = nonnegative_axis(0 if axis is None else axis, flat.ndim, name)
-        count, rest = flat.shape[along], [extent for d, extent in enumerate(flat.shape) if d != along]
-        reached = placeholder([count + 1, *rest], kind, name)
-        if reached.data_type.is_bool:
+        if as_dtype(dtype or data.dtype).is_bool:
             raise TeError(f"{name} of bool, expected numbers, or a dtype to count in")
-
-        def step(time: PrimExpr, *i: PrimExpr) -> PrimExpr:
-            position = count - time if reverse else time - 1
-            return combine(reached(time - 1, *i), cast(kind, flat(*i[:along], position, *i[along:])))
-
-        start = build_tensor([1, *rest], lambda t, *i: const(neutral, kind), f"{name}_start")
-        update = build_tensor([count + 1, *rest], step, f"{name}_step")
-        rows = scan(start, update, reached, name=f"{name}_rows")
-
-        def row(position: PrimExpr) -> PrimExpr:
-            before = count - 1 - position if reverse else position
-            return before if exclusive else before + 1
-
-        return build_tensor(
-            flat.shape, lambda *i: rows(row(i[along]), *i[:along], *i[along + 1 :]), f"T_{name}", "injective"
-        )
+        return accumulate(data, combine, neutral, name, axis, dtype, exclusive, reverse)
 
     def scan_array(data: Array, axis: int | None, dtype: str, exclusive: bool, reverse: bool) -> Array:
         kind = numpy_dtype(dtype or data.dtype.name)

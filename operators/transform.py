@@ -612,6 +612,32 @@ def concatenate(*data: Tensor, axis: int = 0) -> Tensor:
     return _rearrange(shape, source, "concat")
 
 
+def _buffer_reference(data: Array, buffer: Array, axis: int) -> Array:
+    joined, length = np.concatenate((buffer, data), axis), buffer.shape[axis]
+    return joined.take(range(joined.shape[axis] - length, joined.shape[axis]), axis)
+
+
+@operator("nn.fifo_buffer", Pattern.INJECTIVE, _buffer_reference)
+def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
+    """The last slices along an axis of a buffer followed by new data, as many as the buffer has: those that a
+    convolution of a stream reads. There are no more slices of data than of the buffer."""
+    name = "nn.fifo_buffer"
+    axis = nonnegative_axis(axis, buffer.ndim, name)
+    _require_alike(name, (data, buffer), axis)
+    length, new = (known_extent(each.shape[axis]) for each in (buffer, data))
+    if length is None or new is None or new > length:
+        shapes = f"data of shape {list(data.shape)}, buffer of shape {list(buffer.shape)}"
+        raise TeError(f"{name}: {shapes}, expected no more slices of data along axis {axis}")
+    kept = length - new
+
+    def element(*at: PrimExpr) -> PrimExpr:
+        older, newer = list(at), list(at)
+        older[axis], newer[axis] = at[axis] + new, at[axis] - kept
+        return scalar.if_then_else(at[axis] < kept, buffer(*older), data(*newer))
+
+    return _rearrange(buffer.shape, element, "fifo_buffer")
+
+
 @operator("stack", Pattern.INJECTIVE, lambda *data, axis: np.stack(data, axis))
 def stack(*data: Tensor, axis: int = 0) -> Tensor:
     """Stacks tensors of one shape along a new axis."""

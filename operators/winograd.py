@@ -156,13 +156,13 @@ def conv2d_winograd_weight_transform(weight: Tensor, tile_size: int = 4) -> Tens
     taps = compute(shape, tap, "winograd_taps", attrs=_STAYS, varargs_names=names)
     rows = compute(
         (len(matrix), blocks, inputs, TAPS, LANES),
-        lambda i, block, c, x, lane: _transformed(matrix, i, lambda y: taps(block, c, y, x, lane)),
+        lambda i, block, c, x, lane: row_product(matrix, i, lambda y: taps(block, c, y, x, lane)),
         "winograd_weight_rows",
         varargs_names=["i", "block", "c", "x", "lane"],
     )
     return compute(
         (len(matrix), len(matrix), blocks, inputs, LANES),
-        lambda i, j, block, c, lane: _transformed(matrix, j, lambda x: rows(i, block, c, x, lane)),
+        lambda i, j, block, c, lane: row_product(matrix, j, lambda x: rows(i, block, c, x, lane)),
         "winograd_weight",
         varargs_names=["i", "j", "block", "c", "lane"],
     )
@@ -178,7 +178,7 @@ def _require_tile(name: str, tile_size: int) -> None:
         raise TeError(f"{name}: tile_size {tile_size}, expected {' or '.join(map(str, POINTS))}")
 
 
-def _transformed(matrix: Matrix, row: PrimExpr, element: Callable[[int], PrimExpr]) -> PrimExpr:
+def row_product(matrix: Matrix, row: PrimExpr, element: Callable[[int], PrimExpr]) -> PrimExpr:
     """The product of a row of a matrix and a vector of elements. The row is a loop variable that a schedule unrolls."""
     *first, result = [_combination(factors, element) for factors in matrix]
     for n, value in reversed(list(enumerate(first))):
@@ -489,7 +489,7 @@ class _Tiles:
         def element_of_row(*place: PrimExpr) -> PrimExpr:
             *row, i, x, c = place
             n, row_of_image = self.image_and_row(row)
-            return _transformed(matrix, i, lambda y: image(n, row_of_image * self.size + y, x, c))
+            return row_product(matrix, i, lambda y: image(n, row_of_image * self.size + y, x, c))
 
         by_rows = compute(
             (*self.extents_of_rows, len(matrix), self.grid[1] * self.size + TAPS - 1, self.inputs),
@@ -501,7 +501,7 @@ class _Tiles:
         def element(i: PrimExpr, j: PrimExpr, *place: PrimExpr) -> PrimExpr:
             *tile, c = place
             row, column = self.row_and_column(tile)
-            return _transformed(matrix, j, lambda x: by_rows(*row, i, column * self.size + x, c))
+            return row_product(matrix, j, lambda x: by_rows(*row, i, column * self.size + x, c))
 
         shape = (len(matrix), len(matrix), *self.extents, self.inputs)
         return compute(shape, element, "winograd_values", varargs_names=[*self.names, "c"])
@@ -512,14 +512,14 @@ class _Tiles:
         points = len(matrix[0])
         by_rows = compute(
             (self.size, points, *self.extents, blocks, LANES),
-            lambda u, j, *place: _transformed(matrix, u, lambda i: sums(i, j, *place)),
+            lambda u, j, *place: row_product(matrix, u, lambda i: sums(i, j, *place)),
             "winograd_result_rows",
             varargs_names=[*self.names, "block", "lane"],
         )
 
         def element(*place: PrimExpr) -> PrimExpr:
             *tile, u, v, block, lane = place
-            return _transformed(matrix, v, lambda j: by_rows(u, j, *tile, block, lane))
+            return row_product(matrix, v, lambda j: by_rows(u, j, *tile, block, lane))
 
         return compute(
             (*self.extents, self.size, self.size, blocks, LANES),

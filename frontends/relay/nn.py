@@ -11,7 +11,7 @@ from typing import Any
 
 from ...core.errors import OptionError, UnsupportedError
 from ...operators.windows import SPATIAL, Window
-from .expr import Call, Expr, call
+from .expr import Call, Expr, Tuple, TupleWrapper, call
 from .operators import bind_operator_arguments, call_operator, constant_number, operator_function, relay_function
 
 batch_flatten = operator_function("nn.batch_flatten")
@@ -30,6 +30,7 @@ contrib_depthwise_conv2d_pack_int8 = operator_function("nn.contrib_depthwise_con
 contrib_dense_pack_int8 = operator_function("nn.contrib_dense_pack_int8")
 conv1d = operator_function("nn.conv1d")
 conv2d = operator_function("nn.conv2d")
+conv2d_backward_weight = operator_function("nn.conv2d_backward_weight")
 contrib_conv2d_winograd_weight_transform = operator_function("nn.contrib_conv2d_winograd_weight_transform")
 contrib_conv2d_winograd_without_weight_transform = operator_function(
     "nn.contrib_conv2d_winograd_without_weight_transform"
@@ -37,10 +38,12 @@ contrib_conv2d_winograd_without_weight_transform = operator_function(
 conv2d_winograd = operator_function("nn.conv2d_winograd")
 conv2d_winograd_weight_transform = operator_function("nn.conv2d_winograd_weight_transform")
 conv3d = operator_function("nn.conv3d")
+correlation = operator_function("nn.correlation")
 dense = operator_function("nn.dense")
 dilate = operator_function("nn.dilate")
 dropout = operator_function("nn.dropout")
 elu = operator_function("nn.elu")
+fifo_buffer = operator_function("nn.fifo_buffer")
 gelu = operator_function("nn.gelu")
 group_norm = operator_function("nn.group_norm")
 hard_sigmoid = operator_function("nn.hard_sigmoid")
@@ -104,6 +107,18 @@ def leaky_relu(data: Expr, alpha: float) -> Expr:
     return call("nn.leaky_relu", data, alpha=alpha)
 
 
+@relay_function("nn.fast_softmax")
+def fast_softmax(data: Expr, axis: int = -1) -> Expr:
+    """`nn.softmax`; TVM's is an approximation."""
+    return call("nn.softmax", data, axis=axis)
+
+
+@relay_function("nn.dropout_raw")
+def dropout_raw(data: Expr, rate: float = 0.5) -> TupleWrapper:
+    """The result of `nn.dropout`, and 1 for each element that it keeps, which are all elements."""
+    return TupleWrapper(Tuple([call("nn.dropout", data, rate=rate), call("ones_like", data)]), 2)
+
+
 # Images
 
 
@@ -148,6 +163,7 @@ adaptive_max_pool2d = _pool("nn.adaptive_max_pool2d")
 adaptive_max_pool3d = _pool("nn.adaptive_max_pool3d")
 avg_pool1d = _pool("nn.avg_pool1d")
 avg_pool2d = _pool("nn.avg_pool2d")
+avg_pool2d_grad = _pool("nn.avg_pool2d_grad")
 avg_pool3d = _pool("nn.avg_pool3d")
 global_avg_pool1d = _pool("nn.global_avg_pool1d")
 global_avg_pool2d = _pool("nn.global_avg_pool2d")
@@ -158,6 +174,7 @@ global_max_pool3d = _pool("nn.global_max_pool3d")
 max_pool1d = _pool("nn.max_pool1d")
 max_pool1d_with_places: Callable[..., Any] = _pool("nn.max_pool1d_with_places")
 max_pool2d = _pool("nn.max_pool2d")
+max_pool2d_grad = _pool("nn.max_pool2d_grad")
 max_pool2d_with_places: Callable[..., Any] = _pool("nn.max_pool2d_with_places")
 max_pool3d = _pool("nn.max_pool3d")
 max_pool3d_with_places: Callable[..., Any] = _pool("nn.max_pool3d_with_places")

@@ -11,6 +11,7 @@ from ...core.errors import UnsupportedError
 from .submodules import submodule
 
 _NO_SEARCH = "schedules are drawn and measured: tvm.meta_schedule.tune_tir with a ScheduleFn"
+_LEGALIZATION = "relay.op.register_legalize, whose functions relay.transform.Legalize calls"
 _NO_ARRAYS = "use the lists of tvm.relay.prelude.Prelude"
 ABSENT_MODULES: dict[str, str] = {
     "tvm.autotvm.database": "records are lines of files: autotvm.callback.log_to_file, autotvm.record",
@@ -231,7 +232,6 @@ ABSENT: dict[str, dict[str, str]] = {
         **dict.fromkeys(("start_profile_intrinsic", "end_profile_intrinsic"), "stepwell profile"),
         **dict.fromkeys(("vectorcombine", "vectorhigh", "vectorlow"), "tvm.tir.Shuffle"),
         "lookup_param": "constants are arrays of a module",
-        "q_multiply_shift_per_axis": "tvm.tir.q_multiply_shift",
         "tvm_access_ptr": "Buffer.access_ptr",
         "undef": "a block that stores nothing where elements have no value",
         "tvm_bmma_sync": "tvm_mma_sync: matrices of bits are products of integers of 4 bits or more",
@@ -248,8 +248,47 @@ ABSENT: dict[str, dict[str, str]] = {
     }
     | {"multibox_detection": "relay.vision.multibox_transform_loc and relay.vision.non_max_suppression"},
     "tvm.topi": {
-        "argwhere": "the sizes of tensors do not depend on their elements, expected te.if_then_else on a condition",
+        "cpp": "the names of tvm.topi, which are functions of Python",
+        **dict.fromkeys(("erf_legalize", "take_legalize"), _LEGALIZATION),
     },
+    "tvm.topi.nn": {
+        **dict.fromkeys(
+            (
+                "add_alter_layout",
+                "conv2d_alter_layout",
+                "conv2d_transpose_alter_layout",
+                "conv3d_alter_layout",
+                "dense_alter_layout",
+                "qnn_conv2d_alter_layout",
+                "qnn_dense_alter_layout",
+                "qnn_requantize_alter_layout",
+                "sparse_dense_alter_layout",
+            ),
+            "relay.op.register_alter_op_layout, whose functions relay.transform.AlterOpLayout calls",
+        ),
+        **dict.fromkeys(
+            (
+                "batch_matmul_legalize",
+                "bias_add_legalize",
+                "bitserial_conv2d_legalize",
+                "conv2d_legalize",
+                "conv2d_transpose_legalize",
+                "conv3d_transpose_legalize",
+                "dense_legalize",
+                "matmul_legalize",
+            ),
+            _LEGALIZATION,
+        ),
+        **dict.fromkeys(
+            ("conv2d_infer_layout", "depthwise_conv2d_infer_layout"),
+            "layouts are attributes of operators: relay.transform.ConvertLayout",
+        ),
+        "conv2d_winograd_nnpack_weight_transform": "tvm.topi.nn.conv2d_winograd_weight_transform",
+        "cpp": "the names of tvm.topi.nn, which are functions of Python",
+        "logger": "logging.getLogger of Python",
+        "try_get_conv2d_sparse_input": "task_inputs of auto_scheduler.SearchTask by the names of tensors",
+    },
+    "tvm.topi.utils": {"cpp": "the names of tvm.topi.utils, which are functions of Python"},
     "tvm.tir.transform": {
         "ApplyLayoutTransforms": "Schedule.transform_layout",
         "CoProcSync": "expected the target llvm or cuda",

@@ -124,7 +124,9 @@ SUBMODULES: dict[str, dict[str, str]] = {
     },
     "tvm.tir.analysis": dict.fromkeys(("_ffi_api", "analysis"), "tvm.tir.analysis"),
     "tvm.topi": {
-        **dict.fromkeys(("arm_cpu", "bifrost", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"),
+        **dict.fromkeys(
+            ("adreno", "arm_cpu", "bifrost", "gpu", "hls", "intel_graphics", "mali", "rocm"), "tvm.topi.cuda"
+        ),
         **dict.fromkeys(("broadcast", "math", "reduction", "scan", "scatter", "tensor", "transform"), "tvm.topi"),
     },
     "tvm.topi.image": {"resize": "tvm.topi.image", "dilation2d": "tvm.topi.image"},
@@ -166,6 +168,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
                 "conv1d_transpose",
                 "conv2d_transpose",
                 "conv3d_transpose",
+                "correlation",
                 "deformable_conv2d",
                 "depthwise_conv2d",
                 "elemwise",
@@ -174,6 +177,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
                 "loss",
                 "mapping",
                 "pooling",
+                "qnn",
                 "space_to_batch_nd",
                 "sparse",
             ),

@@ -12,6 +12,7 @@ from stepwell.operators import (
     broadcast,
     convolutions,
     coordinates,
+    correlation,
     einsum,
     filling,
     fixed_point,
@@ -663,6 +664,78 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a weight in blocks": (
         lambda: winograd.contrib_conv2d_winograd_without_weight_transform(X, A, 2),
         "nn.contrib_conv2d_winograd_without_weight_transform: weight of 2 dimensions, expected 4",
+    ),
+    "images of different shapes": (
+        lambda: correlation.correlation(X, te.placeholder((1, 3, 3, 4))),
+        "nn.correlation: images of shapes [1, 3, 3, 3] of float32 and [1, 3, 3, 4] of float32, expected equal ones",
+    ),
+    "an image of three dimensions": (
+        lambda: correlation.correlation(X, te.placeholder((1, 3, 3))),
+        "nn.correlation: images of shapes [1, 3, 3, 3] of float32 and [1, 3, 3] of float32, expected equal ones",
+    ),
+    "correlations of integers": (
+        lambda: correlation.correlation(I, I),
+        "nn.correlation: data1 of int32, expected floats",
+    ),
+    "a window without a centre": (
+        lambda: correlation.correlation(X, X, 2),
+        "nn.correlation: kernel_size 2, expected an odd number",
+    ),
+    "a displacement to nowhere": (
+        lambda: correlation.correlation(X, X, 1, 1, 1, 0),
+        "nn.correlation: max_displacement 1, stride1 1, stride2 0, expected a displacement from 0 on",
+    ),
+    "a displacement out of the image": (
+        lambda: correlation.correlation(X, X, 1, 2),
+        "nn.correlation: a window of 1 displaced by 2 is larger than the image [1, 3, 3, 3], padded by [(0, 0)",
+    ),
+    "images with channels last": (
+        lambda: correlation.correlation(X, X, layout="NHWC"),
+        "nn.correlation: layout 'NHWC', expected 'NCHW'",
+    ),
+    "more new slices than old ones": (
+        lambda: transform.fifo_buffer(te.placeholder((3, 3)), A, 0),
+        "nn.fifo_buffer: data of shape [3, 3], buffer of shape [2, 3], expected no more slices of data along axis 0",
+    ),
+    "new slices of another shape": (
+        lambda: transform.fifo_buffer(te.placeholder((2, 2)), A, 0),
+        "nn.fifo_buffer: tensors [2, 2] of float32 and [2, 3] of float32 do not go together",
+    ),
+    "the gradient of another pool": (
+        lambda: pools.max_pool2d_grad(X, X, 2),
+        "nn.max_pool2d_grad: out_grad of shape [1, 3, 3, 3] of float32, expected [1, 3, 2, 2] of float32",
+    ),
+    "the gradient of a mean of another type": (
+        lambda: pools.avg_pool2d_grad(te.placeholder((1, 3, 2, 2), "float64"), X, 2),
+        "nn.avg_pool2d_grad: out_grad of shape [1, 3, 2, 2] of float64, expected [1, 3, 2, 2] of float32",
+    ),
+    "the gradient of a pool of integers": (
+        lambda: pools.max_pool2d_grad(te.placeholder((1, 3, 3, 3), "int32"), te.placeholder((1, 3, 3, 3), "int32")),
+        "nn.max_pool2d_grad: data of int32, expected floats",
+    ),
+    "the gradient of a large pool": (
+        lambda: pools.avg_pool2d_grad(X, X, 4),
+        "nn.avg_pool2d_grad: a window of [4, 4], dilated [1, 1], is larger than the image [1, 3, 3, 3]",
+    ),
+    "a gradient of weights without taps": (
+        lambda: convolutions.conv2d_backward_weight(X, X),
+        "nn.conv2d_backward_weight: kernel_size is missing, expected the taps of the weight",
+    ),
+    "a gradient of weights of other taps": (
+        lambda: convolutions.conv2d_backward_weight(X, X, kernel_size=2),
+        "nn.conv2d_backward_weight: grad of shape [1, 3, 3, 3], expected [1, 3, 2, 2] in NCHW",
+    ),
+    "a gradient of weights of other channels": (
+        lambda: convolutions.conv2d_backward_weight(X, X, kernel_size=1, channels=4),
+        "nn.conv2d_backward_weight: grad of 3 channels, expected 4 as channels says",
+    ),
+    "a gradient of weights of groups": (
+        lambda: convolutions.conv2d_backward_weight(X, X, kernel_size=1, groups=2),
+        "nn.conv2d_backward_weight: 3 and 3 channels in 2 groups",
+    ),
+    "a gradient of weights of volumes": (
+        lambda: convolutions.conv2d_backward_weight(D, X, kernel_size=1),
+        "nn.conv2d_backward_weight: grad and data of 5 and 4 dimensions, expected 4",
     ),
 }
 

@@ -207,6 +207,28 @@ def test_signals_are_as_long_as_the_caller_says() -> None:
     _check("stft", [SEQUENCE, window], cases, {"n_fft": 4, "hop_length": 2, "win_length": 3})
 
 
+def test_images_of_gradients_are_as_large_as_the_caller_says() -> None:
+    choose, h, w = np.random.default_rng(0), te.var("h"), te.var("w")
+    sizes = ((4, 5), (7, 3), (2, 2))
+    image, other = (te.placeholder((1, 2, h, w), name=name) for name in ("image", "other"))
+    said = {"pool_size": 2, "strides": 2, "padding": 1}
+    grad = te.placeholder((1, 2, te.floordiv(h, 2) + 1, te.floordiv(w, 2) + 1), name="grad")
+    cases = [(choose.random((1, 2, r // 2 + 1, c // 2 + 1)), choose.random((1, 2, r, c))) for r, c in sizes]
+    for name in ("nn.max_pool2d_grad", "nn.avg_pool2d_grad"):
+        _check(name, [grad, image], cases, said)
+    slopes = te.placeholder((1, 3, h, w), name="slopes")
+    cases = [(choose.random((1, 3, *size)), choose.random((1, 2, *size))) for size in sizes]
+    _check("nn.conv2d_backward_weight", [slopes, image], cases, {"kernel_size": 3, "padding": 1})
+    pairs = [(choose.random((1, 2, *size)), choose.random((1, 2, *size))) for size in sizes]
+    _check("nn.correlation", [image, other], pairs, {"kernel_size": 3, "padding": 2, "is_multiply": False})
+
+
+def test_slices_of_streams_are_as_many_as_the_caller_says() -> None:
+    rows = te.placeholder((n, 2), name="new")
+    cases = [(np.ones((size, 2)), np.arange(3.0 * size).reshape(size, 3)) for size in (1, 4)]
+    _check("nn.fifo_buffer", [rows, te.placeholder((n, 3), name="old")], cases, {"axis": 1})
+
+
 def _check(name: str, tensors: list[Any], cases: Sequence[tuple[np.ndarray, ...]], attributes: dict[str, Any]) -> None:
     """Asserts that an operator, built once, agrees with its reference."""
     run = build(te.create_prim_func([*tensors, OPERATORS[name].formula(*tensors, **attributes)]))["main"]

@@ -18,7 +18,6 @@ from . import (
     relay_integration,
     search_policy,
     search_task,
-    sparse_inputs,
     task_scheduler,
     utils,
     workload_registry,
@@ -52,5 +51,5 @@ __all__ = [
     "compute_dag", "cost_model", "create_task", "dispatcher", "extract_tasks", "is_auto_scheduler_enabled", "load_best",
     "load_best_record", "load_records", "loop_state", "make_workload_key", "measure", "measure_record",
     "register_task_input_check_func", "register_workload", "relay_integration", "save_records", "search_policy",
-    "search_task", "sparse_inputs", "task_scheduler", "utils", "workload_registry",
+    "search_task", "task_scheduler", "utils", "workload_registry",
 ]  # fmt: skip

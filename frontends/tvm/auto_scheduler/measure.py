@@ -17,6 +17,7 @@ from ..ir.module import IRModule
 from ..meta_schedule.arg_info import TensorInfo, args_info_of
 from ..meta_schedule.database import MAIN
 from ..meta_schedule.runner import EvaluatorConfig, RunnerInput
+from ..topi.sparse_inputs import try_get_sparse_input
 from .compute_dag import State
 
 __getattr__ = report_absent("tvm.auto_scheduler.measure")
@@ -141,8 +142,8 @@ class RPCRunner:
 
 # Arrays of inputs
 
-_CHECKS: dict[str, Callable[[Sequence[Tensor]], dict[Tensor, str]]] = {}
-"""The functions of users that name inputs whose values matter."""
+_CHECKS: dict[str, Callable[[Sequence[Tensor]], dict[Tensor, str]]] = {"try_get_sparse_input": try_get_sparse_input}
+"""The functions that name inputs whose values matter."""
 
 
 def register_task_input_check_func(

@@ -11,7 +11,18 @@ from ....core.llvm_intrinsics import LLVM_INTRINSICS
 from ....expressions import functions
 from ....expressions.buffers import BufferPointer
 from ....expressions.errors import TeError
-from ....expressions.expr import Call, FloatImm, PrimExpr, as_dtype, as_expr, binary_expr, cast
+from ....expressions.expr import (
+    Call,
+    FloatImm,
+    PrimExpr,
+    Select,
+    as_condition,
+    as_dtype,
+    as_expr,
+    binary_expr,
+    cast,
+    const,
+)
 from ....expressions.functions import (
     abs,
     acos,
@@ -137,6 +148,20 @@ def q_multiply_shift(x: Any, y: Any, q: Any, s: Any) -> PrimExpr:
     """`x * y * 2 ** (-s)` in fixed point with `q` fractional bits, rounded half up, of 32-bit integers."""
     args = tuple(cast("int32", value) for value in (x, y, q, s))
     return Call("int32", "q_multiply_shift", args)
+
+
+def q_multiply_shift_per_axis(
+    x: Any, y: Any, ls: Any, rs: Any, q: Any, is_lshift_required: Any, is_rshift_required: Any
+) -> PrimExpr:
+    """`(x << ls) * y * 2 ** (-q - rs)`, rounded half up, of 32-bit integers, in 64 bits.
+
+    is_lshift_required: whether x is shifted.  is_rshift_required: ignored; a shift by 0 changes nothing.
+    """
+    number, factor, left, right, fraction = (cast("int64", cast("int32", each)) for each in (x, y, ls, rs, q))
+    wide = Select(as_condition(is_lshift_required), number << left, number)
+    total = right + fraction
+    half = const(1, "int64") << (total - 1)
+    return cast("int32", (wide * factor + half) >> total)
 
 
 _PRINTS = "tvm.default_trace_action"
@@ -302,6 +327,7 @@ __all__ = [
     "power",
     "prod",
     "q_multiply_shift",
+    "q_multiply_shift_per_axis",
     "reinterpret",
     "round",
     "rsqrt",

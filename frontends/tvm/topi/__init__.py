@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from builtins import all as all_are
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....core.errors import UnsupportedError
 from ....expressions.errors import TeError
-from ....expressions.expr import Select
+from ....expressions.expr import PrimExpr, Select, as_expr
+from ....expressions.expr import cast as cast_to
 from ....expressions.functions import all as all_of
+from ....expressions.functions import ceil as ceil_of
+from ....expressions.functions import clz, if_then_else
 from ....expressions.functions import floordiv as floordiv_of
 from ....expressions.functions import floormod as floormod_of
-from ....expressions.functions import if_then_else
-from ....expressions.tensor import Tensor, compute
-from ....operators import broadcast, coordinates, indexing, layouts, like, scans, sorting, spectra
+from ....expressions.functions import log2 as log2_of
+from ....expressions.tensor import Tensor, compute, is_same_extent
+from ....operators import broadcast, coordinates, indexing, like, scans, sorting, spectra
 from ....operators import einsum as _einsum
 from ....operators import math as _math
 from ....operators import transform as _transform
-from ....operators.axes import Axes
+from ....operators.axes import Axes, nonnegative_axes
 from ....operators.broadcast import (
     add,
     bitwise_and,
@@ -64,14 +68,31 @@ from ....operators.transform import (
     sliding_window,
     where,
 )
+from .. import te
 from ..absent import report_absent
 from ..former_names import former_names
+from ..te import decl_buffer, extern, hybrid
+from ..tir import Cast, ir_builder
+from ..tir.functions import q_multiply_shift_per_axis
 from . import cuda, generic, image, nn, random, sparse, tag, testing, util, utils, vision, x86
-from .utils import get_const_int
+from .movement import concatenate, dynamic_strided_slice, layout_transform, strided_slice
+from .places import (
+    argwhere,
+    hybrid_argwhere_1d,
+    hybrid_argwhere_2d,
+    hybrid_argwhere_3d,
+    hybrid_argwhere_4d,
+    hybrid_argwhere_5d,
+    sparse_fill_empty_rows,
+    unique,
+)
+from .utils import InvalidShapeError, const_vector, get_const_int, get_const_tuple, make_idx, within_index
 
 __getattr__ = report_absent("tvm.topi")
 
 __all__ = [
+    "Cast",
+    "InvalidShapeError",
     "abs",
     "acos",
     "acosh",
@@ -83,10 +104,12 @@ __all__ = [
     "argmax",
     "argmin",
     "argsort",
+    "argwhere",
     "asin",
     "asinh",
     "atan",
     "atanh",
+    "binary_search",
     "bitwise_and",
     "bitwise_not",
     "bitwise_or",
@@ -100,17 +123,21 @@ __all__ = [
     "broadcast_to",
     "cast",
     "ceil",
+    "ceil_log2",
     "clip",
     "collapse_sum",
     "concatenate",
+    "const_vector",
     "cos",
     "cosh",
     "cuda",
     "cumprod",
     "cumsum",
+    "decl_buffer",
     "dft",
     "div",
     "divide",
+    "dynamic_strided_slice",
     "einsum",
     "elemwise_sum",
     "equal",
@@ -118,11 +145,13 @@ __all__ = [
     "exp",
     "expand_dims",
     "expand_like",
+    "extern",
     "eye",
     "fast_erf",
     "fast_exp",
     "fast_tanh",
     "fixed_point_multiply",
+    "fixed_point_multiply_per_axis",
     "flip",
     "floor",
     "floor_divide",
@@ -134,11 +163,19 @@ __all__ = [
     "gather",
     "gather_nd",
     "generic",
+    "get_const_tuple",
     "greater",
     "greater_equal",
+    "hybrid",
+    "hybrid_argwhere_1d",
+    "hybrid_argwhere_2d",
+    "hybrid_argwhere_3d",
+    "hybrid_argwhere_4d",
+    "hybrid_argwhere_5d",
     "identity",
     "image",
     "invert_permutation",
+    "ir_builder",
     "isfinite",
     "isinf",
     "isnan",
@@ -153,6 +190,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "make_idx",
     "matmul",
     "matrix_set_diag",
     "max",
@@ -177,6 +215,7 @@ __all__ = [
     "right_shift",
     "round",
     "rsqrt",
+    "scanop",
     "scatter_elements",
     "scatter_nd",
     "searchsorted",
@@ -190,6 +229,7 @@ __all__ = [
     "sliding_window",
     "sort",
     "sparse",
+    "sparse_fill_empty_rows",
     "sparse_reshape",
     "sparse_to_dense",
     "split",
@@ -205,6 +245,7 @@ __all__ = [
     "take",
     "tan",
     "tanh",
+    "te",
     "tensordot",
     "testing",
     "tile",
@@ -212,11 +253,13 @@ __all__ = [
     "transpose",
     "trilu",
     "trunc",
+    "unique",
     "unravel_index",
     "util",
     "utils",
     "vision",
     "where",
+    "within_index",
     "x86",
 ]  # fmt: skip
 
@@ -258,6 +301,14 @@ def cast(x: Tensor, dtype: str, span: Any = None) -> Tensor:
     return _math.cast_to(x, dtype)
 
 
+def ceil_log2(x: Any) -> PrimExpr:
+    """The base-2 logarithm of a positive number, rounded up, in its data type; an exact one of integers."""
+    value = as_expr(x)
+    if value.data_type.is_float:
+        return ceil_of(log2_of(value))
+    return value.data_type.bits - cast_to(value.dtype, clz(value - 1))
+
+
 broadcast_add, broadcast_sub, broadcast_mul, broadcast_div = add, subtract, multiply, divide
 broadcast_maximum, broadcast_minimum = maximum, minimum
 """The operators by their names until v0.3."""
@@ -283,11 +334,6 @@ def argmin(data: Tensor, axis: Axes = None, keepdims: bool = False, select_last_
     return _argmin(data, axis, keepdims, select_last_index=select_last_index)
 
 
-def concatenate(a_tuple: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """The concatenation of tensors along an axis."""
-    return _transform.concatenate(*a_tuple, axis=axis)
-
-
 def stack(a: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors of one shape, stacked along a new axis."""
     return _transform.stack(*a, axis=axis)
@@ -301,28 +347,6 @@ def flip(a: Tensor, axis: int = 0) -> Tensor:
 def take(a: Tensor, indices: Tensor, axis: int | None = None, batch_dims: int = 0, mode: str = "clip") -> Tensor:
     """The elements, or slices along an axis, at the positions `indices`."""
     return _transform.take(a, indices, axis, batch_dims, mode)
-
-
-def strided_slice(
-    a: Tensor,
-    begin: Sequence[int],
-    end: Sequence[int],
-    strides: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    slice_mode: str = "end",
-    assume_inbound: bool = True,
-) -> Any:
-    """A slice of a tensor along axes. slice_mode: "end", or "size" if `end` holds numbers of elements, -1 for all.
-
-    UnsupportedError for other modes.
-    """
-    if slice_mode == "size":
-        ends = zip(begin, end, strict=True)
-        last = [2**31 - 1 if count < 0 else first + count for first, count in ends]
-        return _transform.strided_slice(a, begin, last, None, axes)
-    if slice_mode != "end":
-        raise UnsupportedError(f"strided_slice with slice_mode {slice_mode!r}, expected 'end' or 'size'")
-    return _transform.strided_slice(a, begin, end, strides, axes)
 
 
 def expand_like(a: Tensor, shape_like: Tensor, axis: Sequence[int]) -> Tensor:
@@ -454,6 +478,32 @@ def searchsorted(sorted_sequence: Tensor, values: Tensor, right: bool = False, o
     return sorting.searchsorted(sorted_sequence, values, right, out_dtype)
 
 
+def binary_search(
+    ib: ir_builder.IRBuilder,
+    sequence_offset: Any,
+    search_range: Any,
+    sorted_sequence: ir_builder.BufferVar,
+    value: Any,
+    right: bool,
+    out_dtype: str,
+) -> PrimExpr:
+    """The insertion position of a value in a part of an ascending sequence, found by statements of a builder.
+
+    sequence_offset, search_range: the first element and the number of elements of the part, in row-major order.  right:
+    inserts after equal elements.  out_dtype: the data type of the position.
+    """
+    low, end = (ib.allocate(out_dtype, (1,), name, scope="local") for name in ("low", "end"))
+    low[0], end[0] = cast_to(out_dtype, 0), cast_to(out_dtype, search_range)
+    with ib.while_loop(low[0] < end[0]):
+        middle = ib.let("middle", low[0] + floordiv_of(end[0] - low[0], 2))
+        element = sorted_sequence[sequence_offset + middle]
+        with ib.if_scope(element <= value if right else element < value):
+            low[0] = middle + 1
+        with ib.else_scope():
+            end[0] = middle
+    return low[0]
+
+
 # Sums
 
 
@@ -465,6 +515,23 @@ def cumsum(data: Tensor, axis: int | None = None, dtype: str | None = None, excl
 def cumprod(data: Tensor, axis: int | None = None, dtype: str | None = None, exclusive: bool | None = None) -> Tensor:
     """The cumulative products along an axis, or of all elements in row-major order."""
     return scans.cumprod(data, axis, dtype or "", bool(exclusive))
+
+
+def scanop(
+    data: Tensor,
+    binop: Callable[[Any, Any], Any],
+    identity_value: Any,
+    op_name: str,
+    axis: int | None = None,
+    dtype: str | None = None,
+    exclusive: bool | None = None,
+) -> Tensor:
+    """The combination of all elements up to each element along an axis, or in row-major order.
+
+    binop: combines two numbers, associative.  identity_value: its identity element.  op_name: the name of the tensor.
+    """
+    along = None if axis is None else get_const_int(axis)
+    return scans.accumulate(data, binop, identity_value, op_name, along, dtype or "", bool(exclusive))
 
 
 def einsum(subscripts: str, *operand: Tensor) -> Tensor:
@@ -504,12 +571,6 @@ def reinterpret(x: Tensor, dtype: str) -> Tensor:
     return _math.reinterpret(x, dtype)
 
 
-def layout_transform(array: Tensor, src_layout: str, dst_layout: str, schedule_rule: str = "None") -> Tensor:
-    """A tensor with its axes in another order, or in blocks (`NCHW` to `NCHW4c`). schedule_rule: ignored; names a
-    tuner's rule."""
-    return layouts.layout_transform(array, src_layout, dst_layout)
-
-
 def slice_scatter(input_tensor: Tensor, src: Tensor, start: int, end: int, step: int, axis: int = 0) -> Tensor:
     """A tensor in which the elements from `start` up to `end`, exclusive, along an axis are those of `src`.
 
@@ -528,6 +589,37 @@ def slice_scatter(input_tensor: Tensor, src: Tensor, start: int, end: int, step:
         return if_then_else(chosen, src(*inside), input_tensor(*axes))
 
     return compute(input_tensor.shape, element, name="slice_scatter")
+
+
+def fixed_point_multiply_per_axis(
+    x: Tensor,
+    y: Tensor,
+    lshift: Tensor,
+    rshift: Tensor,
+    is_lshift_required: int,
+    is_rshift_required: int,
+    axes: Sequence[int],
+) -> Tensor:
+    """The products of int32 and fixed-point numbers of 31 fractional bits along axes, rounded half up.
+
+    y: the fixed-point numbers.  lshift, rshift: the bits by which the elements are shifted left before, and the
+    products right after.  is_lshift_required: whether the former are.  is_rshift_required: ignored; a shift to the
+    right by 0 changes nothing. TeError for other data types, and for numbers of other shapes.
+    """
+    along = nonnegative_axes([get_const_int(axis) for axis in axes], x.ndim, "fixed_point_multiply_per_axis")
+    for each in (y, lshift, rshift):
+        sizes = [x.shape[axis] for axis in along]
+        fits = len(each.shape) == len(along) and all_are(map(is_same_extent, each.shape, sizes))
+        if not fits or (x.dtype, each.dtype) != ("int32", "int32"):
+            given = f"{x.dtype} by {each.dtype}{list(each.shape)}"
+            raise TeError(f"fixed_point_multiply_per_axis: {given}, expected int32{sizes} for axes {list(axes)}")
+
+    def element(*i: PrimExpr) -> PrimExpr:
+        at = [i[axis] for axis in along]
+        shifts = lshift(*at), rshift(*at)
+        return q_multiply_shift_per_axis(x(*i), y(*at), *shifts, 31, is_lshift_required, is_rshift_required)
+
+    return compute(x.shape, element, "T_fixed_point_multiply_per_axis", "broadcast")
 
 
 def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....expressions.axes import reduce_axis
@@ -11,10 +12,9 @@ from ....expressions.functions import sum as total
 from ....expressions.tensor import Tensor, compute
 from ....operators.extents import known_extent
 from ....operators.padding import pad_tensor
-from ....operators.pools import avg_pool2d, max_pool2d
-from ....operators.windows import Window, each_dimension, paddings
-from ...te.gradient import gradient
-from .utils import get_const_tuple, get_pad_tuple
+from ....operators.pools import avg_pool2d, avg_pool2d_grad, max_pool2d, max_pool2d_grad
+from ....operators.windows import Window, each_dimension, paddings, require_known_extents
+from .utils import get_const_int, get_const_tuple, get_pad_tuple
 
 
 def conv2d_NCHWc(
@@ -23,26 +23,96 @@ def conv2d_NCHWc(
 ) -> Tensor:  # fmt: skip
     """The convolution of images whose channels are in blocks, [batch, blocks, height, width, channels of a block].
 
-    kernel: [blocks of the result, blocks, height, width, channels, channels of the result].  layout, out_layout:
-    ignored, the blocks follow from the tensors."""
+    kernel: [blocks of the result, blocks, height, width, channels, channels of the result]; fewer blocks are those of a
+    group.  layout, out_layout: ignored, the blocks follow from the tensors. TeError for tensors that do not go
+    together."""
+    if data.ndim != 5 or kernel.ndim != 6:
+        raise TeError(f"conv2d_NCHWc: data and kernel of {data.ndim} and {kernel.ndim} dimensions, expected 5 and 6")
+
+    def weight(k: Any, block: Any, dy: Any, dx: Any, channel: Any, result: Any) -> PrimExpr:
+        return kernel[k, block, dy, dx, channel, result]
+
+    return _convolution("conv2d_NCHWc", data, kernel.shape, weight, (stride, padding, dilation), out_dtype)
+
+
+def conv2d_NCHWc_int8(
+    data: Tensor, kernel: Tensor, stride: Window, padding: Any, dilation: Window, layout: str = "NCHWc",
+    out_layout: str = "NCHWc", out_dtype: str = "int32", n_elems: int = 4,
+) -> Tensor:  # fmt: skip
+    """The convolution of `conv2d_NCHWc` with weights whose channels are in groups of `n_elems`, as the instructions of
+    processors read them: [blocks of the result, blocks, height, width, groups of channels, channels of the result,
+    channels of a group]. TeError for tensors that do not go together."""
+    name = "conv2d_NCHWc_int8"
+    if data.ndim != 5 or kernel.ndim != 7 or known_extent(kernel.shape[6]) != n_elems:
+        shapes = f"data and kernel of shapes {list(data.shape)} and {list(kernel.shape)}"
+        raise TeError(f"{name}: {shapes}, expected 5 and 7 dimensions, and groups of {n_elems}")
+
+    def weight(k: Any, block: Any, dy: Any, dx: Any, channel: Any, result: Any) -> PrimExpr:
+        return kernel[k, block, dy, dx, channel // n_elems, result, channel % n_elems]
+
+    shape = [*kernel.shape[:4], kernel.shape[4] * n_elems, kernel.shape[5]]
+    return _convolution(name, data, shape, weight, (stride, padding, dilation), out_dtype)
+
+
+def _convolution(
+    name: str, data: Tensor, shape: Sequence[Any], weight: Callable[..., PrimExpr], windows: Sequence[Any], dtype: str
+) -> Tensor:
+    """The convolution of images in blocks. shape, weight: of the weight of `conv2d_NCHWc`, and the function from its
+    indices to its elements.  windows: stride, padding and dilation."""
     batch, blocks, height, width, inner = data.shape
-    outer, _, taps, columns, _, results = kernel.shape
-    down, right = each_dimension(stride, 2, "conv2d_NCHWc")
-    far_y, far_x = each_dimension(dilation, 2, "conv2d_NCHWc")
+    outer, own, taps, columns, channels, results = shape
+    all_blocks, own_blocks, new_blocks, *of_block = require_known_extents((blocks, own, outer, inner, channels), name)
+    groups = all_blocks // own_blocks if own_blocks else 0
+    if not groups or of_block[0] != of_block[1] or all_blocks % own_blocks or new_blocks % groups:
+        shapes = f"data of shape {list(data.shape)}, kernel of shape {list(shape)}"
+        raise TeError(f"{name}: {shapes}, expected blocks of equal channels in groups of {own}")
+    stride, padding, dilation = windows
+    (down, right), (far_y, far_x) = (each_dimension(each, 2, name) for each in (stride, dilation))
     span_y, span_x = (taps - 1) * far_y + 1, (columns - 1) * far_x + 1
     above, left, below, after = get_pad_tuple(padding, get_const_tuple((span_y, span_x)))
     padded = pad_tensor(data, [(0, 0), (0, 0), (above, below), (left, after), (0, 0)], 0, "constant", "data_pad")
-    sizes = {"block": blocks, "dy": taps, "dx": columns, "channel": inner}
-    axes = block, dy, dx, channel = [reduce_axis((0, extent), name) for name, extent in sizes.items()]
+    sizes = {"block": own, "dy": taps, "dx": columns, "channel": inner}
+    axes = block, dy, dx, channel = [reduce_axis((0, extent), axis) for axis, extent in sizes.items()]
 
     def element(n: Any, k: Any, y: Any, x: Any, result: Any) -> PrimExpr:
-        pixel = padded[n, block, y * down + dy * far_y, x * right + dx * far_x, channel]
-        weight = kernel[k, block, dy, dx, channel, result]
-        return total(pixel.astype(out_dtype) * weight.astype(out_dtype), axis=axes)
+        first = k // (new_blocks // groups) * own_blocks if groups > 1 else 0
+        pixel = padded[n, first + block, y * down + dy * far_y, x * right + dx * far_x, channel]
+        return total(pixel.astype(dtype) * weight(k, block, dy, dx, channel, result).astype(dtype), axis=axes)
 
     rows = (height + above + below - span_y) // down + 1
     places = (width + left + after - span_x) // right + 1
-    return compute((batch, outer, rows, places, results), element, "conv2d_NCHWc", "conv2d_NCHWc")
+    return compute((batch, outer, rows, places, results), element, name, name)
+
+
+def conv2d_gemm_weight_transform(kernel: Tensor, tile_N: int, tile_K: int) -> Tensor:
+    """The weights HWIO of a convolution as the blocks of a matrix with a row for each tap and input channel, and a
+    column for each output channel: [blocks of columns, blocks of rows, rows, columns]; a block of bytes is transposed.
+
+    tile_N, tile_K: the columns and the rows of a block. The matrix is filled up with zeros to whole blocks, and to a
+    multiple of 4 blocks of rows. TeError for a weight of other dimensions or unknown sizes.
+    """
+    sizes = [known_extent(extent) for extent in kernel.shape]
+    if len(sizes) != 4 or None in sizes or min(tile_N, tile_K) < 1:
+        given = f"kernel of shape {list(kernel.shape)}, blocks of {tile_K} by {tile_N}"
+        raise TeError(f"conv2d_gemm_weight_transform: {given}, expected 4 known sizes, and numbers from 1 on")
+    height, width, inputs, columns = kernel.shape
+    rows = known_extent(height * width * inputs) or 0
+
+    def element(x: Any, y: Any) -> PrimExpr:
+        tap = x // inputs
+        return kernel[tap // width, tap % width, x % inputs, y]
+
+    flat = compute((rows, columns), element, "weight_flatten")
+    around = [(0, -rows % (4 * tile_K)), (0, -get_const_int(columns) % tile_N)]
+    padded = pad_tensor(flat, around, 0, "constant", "weight_padding")
+    outer = padded.shape[1] // tile_N, padded.shape[0] // tile_K
+    if kernel.dtype in ("int8", "uint8"):
+        return compute(
+            (*outer, tile_N, tile_K), lambda n, k, z, w: padded[k * tile_K + w, n * tile_N + z], "weight_block_reshape"
+        )
+    return compute(
+        (*outer, tile_K, tile_N), lambda n, k, z, w: padded[k * tile_K + z, n * tile_N + w], "weight_block_reshape"
+    )
 
 
 def depthwise_conv2d_NCHWc(
@@ -129,9 +199,15 @@ def pool_grad(
     grads: Tensor, data: Tensor, kernel: Window, stride: Window, padding: Window, pool_type: str,
     ceil_mode: bool = False, layout: str = "NCHW", count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
-    """The gradient of `pool` with respect to its operand. grads: with respect to its result."""
-    result = pool(data, kernel, stride, padding, pool_type, ceil_mode, layout, count_include_pad)
-    return gradient(result, [data], grads)[0]
+    """The gradient of `pool` with respect to its operand; that of a maximum is of the first one. grads: with respect to
+    its result."""
+    if pool_type == "max":
+        around = padding_to_ceil(padding, stride, 2) if ceil_mode else padding
+        return max_pool2d_grad(grads, data, kernel, stride, around, layout)
+    return avg_pool2d_grad(grads, data, kernel, stride, padding, layout, ceil_mode, count_include_pad)
 
 
-__all__ = ["conv2d_NCHWc", "dense_pack", "depthwise_conv2d_NCHWc", "pool", "pool_grad", "unpack_NCHWc_to_nchw"]
+__all__ = [
+    "conv2d_NCHWc", "conv2d_NCHWc_int8", "conv2d_gemm_weight_transform", "dense_pack", "depthwise_conv2d_NCHWc", "pool",
+    "pool_grad", "unpack_NCHWc_to_nchw",
+]  # fmt: skip

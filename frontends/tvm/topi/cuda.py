@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ....expressions.tensor import Tensor
 from ..submodules import submodule
-from . import generic
+from . import generic, nn
 from .nn import conv2d_nchw as _conv2d_nchw
 from .nn import conv2d_nhwc as _conv2d_nhwc
 
@@ -27,4 +28,10 @@ def conv2d_nhwc(
 
 def __getattr__(name: str) -> Any:
     found = submodule("tvm.topi.cuda", name)
-    return getattr(generic, name) if found is None else found
+    if found is not None:
+        return found
+    package = import_module(__package__ or "")
+    for module in (package, nn, package.image, package.vision):
+        if name in module.__all__:
+            return getattr(module, name)
+    return getattr(generic, name)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 from ....core.errors import OptionError
 from ....expressions.errors import TeError
-from ....expressions.expr import PrimExpr
-from ....expressions.functions import if_then_else
-from ....expressions.tensor import Tensor, compute, is_same_extent
+from ....expressions.expr import PrimExpr, as_expr, cast
+from ....expressions.functions import all as all_of
+from ....expressions.functions import floor, if_then_else
+from ....expressions.tensor import Tensor, compute
 from ....operators import (
     activations,
     broadcast,
@@ -25,16 +27,18 @@ from ....operators import (
 )
 from ....operators.axes import Axes, nonnegative_axes, nonnegative_axis
 from ....operators.broadcast import add
-from ....operators.extents import known_extent
+from ....operators.correlation import correlation as _correlation
 from ....operators.filling import batch_flatten as flatten
 from ....operators.image import depth_to_space, space_to_depth
 from ....operators.losses import nll_loss
 from ....operators.nn import matmul, softmax
 from ....operators.normalization import l2_normalize, rms_norm
 from ....operators.sparse import sparse_conv2d_of, sparse_dense_of
+from ....operators.transform import fifo_buffer
 from ....operators.windows import Window, each_dimension
 from ..absent import report_absent
 from ..former_names import former_names
+from . import tag
 from .bitserial import (
     binarize_pack,
     binary_dense,
@@ -44,7 +48,9 @@ from .bitserial import (
     bitserial_dense,
 )
 from .blocked import (
+    conv2d_gemm_weight_transform,
     conv2d_NCHWc,
+    conv2d_NCHWc_int8,
     dense_pack,
     depthwise_conv2d_NCHWc,
     padding_to_ceil,
@@ -52,7 +58,6 @@ from .blocked import (
     pool_grad,
     unpack_NCHWc_to_nchw,
 )
-from .correlation import correlation_nchw
 from .depthwise import (
     depthwise_conv2d_backward_input_nhwc,
     depthwise_conv2d_backward_weight_nhwc,
@@ -60,7 +65,22 @@ from .depthwise import (
     depthwise_conv2d_nhwc,
 )
 from .lstm import lstm
+from .movement import concatenate, layout_transform, strided_slice
+from .quantization import (
+    SQNN_CODE_TO_DTYPE,
+    SQNN_DISABLE,
+    SQNN_DTYPE_TO_CODE,
+    SQNN_INT8,
+    SQNN_INT32,
+    SQNN_UINT8,
+    simulated_dequantize,
+    simulated_quantize,
+)
+from .sparse_inputs import try_get_sparse_input
+from .transposed import conv2d_transpose_nchw_preprocess, conv3d_transpose_ncdhw_preprocess
 from .utils import (
+    equal_const_int,
+    get_const_int,
     get_const_tuple,
     get_pad_tuple,
     get_pad_tuple1d,
@@ -69,12 +89,29 @@ from .utils import (
     infer_pad,
     infer_pad3d,
     infer_stride,
+    simplify,
+)
+from .winograd import (
+    conv2d_winograd_nchw,
+    conv2d_winograd_nchw_without_weight_transform,
+    conv2d_winograd_nhwc,
+    conv2d_winograd_nhwc_without_weight_transform,
+    conv2d_winograd_weight_transform,
+    conv3d_winograd_weight_transform,
 )
 from .winograd_util import winograd_transform_matrices
 
 __getattr__ = report_absent("tvm.topi.nn")
 
 __all__ = [
+    "POOL_TYPE_CODE",
+    "SQNN_CODE_TO_DTYPE",
+    "SQNN_DISABLE",
+    "SQNN_DTYPE_TO_CODE",
+    "SQNN_INT8",
+    "SQNN_INT32",
+    "SQNN_UINT8",
+    "Workload",
     "adaptive_pool",
     "adaptive_pool1d",
     "adaptive_pool3d",
@@ -82,12 +119,15 @@ __all__ = [
     "batch_matmul",
     "batch_norm",
     "batch_to_space_nd",
+    "bilinear_sample_nchw",
+    "bilinear_sample_nhwc",
     "binarize_pack",
     "binary_dense",
     "bitpack",
     "bitserial_conv2d_nchw",
     "bitserial_conv2d_nhwc",
     "bitserial_dense",
+    "concatenate",
     "conv",
     "conv1d",
     "conv1d_ncw",
@@ -95,15 +135,27 @@ __all__ = [
     "conv1d_transpose_ncw",
     "conv2d",
     "conv2d_NCHWc",
+    "conv2d_NCHWc_int8",
+    "conv2d_gemm_weight_transform",
     "conv2d_hwcn",
     "conv2d_nchw",
     "conv2d_nhwc",
     "conv2d_transpose_nchw",
+    "conv2d_transpose_nchw_preprocess",
+    "conv2d_winograd_nchw",
+    "conv2d_winograd_nchw_without_weight_transform",
+    "conv2d_winograd_nhwc",
+    "conv2d_winograd_nhwc_without_weight_transform",
+    "conv2d_winograd_weight_transform",
     "conv3d",
     "conv3d_ncdhw",
     "conv3d_ndhwc",
     "conv3d_transpose_ncdhw",
+    "conv3d_transpose_ncdhw_preprocess",
+    "conv3d_winograd_weight_transform",
     "correlation_nchw",
+    "declaration_conv2d_transpose_impl",
+    "declaration_conv3d_transpose_impl",
     "deformable_conv2d_nchw",
     "deformable_conv2d_nhwc",
     "dense",
@@ -115,9 +167,11 @@ __all__ = [
     "depthwise_conv2d_nchw",
     "depthwise_conv2d_nhwc",
     "dilate",
+    "equal_const_int",
     "fast_softmax",
     "fifo_buffer",
     "flatten",
+    "get_const_int",
     "get_pad_tuple",
     "get_pad_tuple1d",
     "get_pad_tuple3d",
@@ -137,6 +191,7 @@ __all__ = [
     "instance_norm",
     "l2_normalize",
     "layer_norm",
+    "layout_transform",
     "leaky_relu",
     "log_softmax",
     "lrn",
@@ -156,7 +211,11 @@ __all__ = [
     "scale_shift_nchw",
     "scale_shift_nchwc",
     "scale_shift_nhwc",
+    "simplify",
+    "simulated_dequantize",
+    "simulated_quantize",
     "softmax",
+    "softmax_common",
     "space_to_batch_nd",
     "space_to_depth",
     "sparse_add",
@@ -165,6 +224,9 @@ __all__ = [
     "sparse_dense_sp_lhs",
     "sparse_dense_sp_rhs",
     "sparse_transpose",
+    "strided_slice",
+    "tag",
+    "try_get_sparse_input",
     "unpack_NCHWc_to_nchw",
     "upsampling",
     "upsampling3d",
@@ -175,6 +237,13 @@ __all__ = [
 relu, leaky_relu, log_softmax = map(former_names(data="x"), (activations.relu, activations.leaky_relu, nn.log_softmax))
 fast_softmax = softmax
 """TVM's approximation of `softmax`; the exact function."""
+
+
+def softmax_common(x: Tensor, axis: int, use_fast_exp: bool) -> Tensor:
+    """`softmax`. use_fast_exp: ignored; asks TVM for an approximation."""
+    return softmax(x, axis)
+
+
 prelu = former_names(data="x", alpha="slope")(activations.prelu)
 sparse_transpose = former_names(data="sparse_data", indices="sparse_indices", indptr="sparse_indptr")(
     sparse.sparse_transpose
@@ -182,6 +251,36 @@ sparse_transpose = former_names(data="sparse_data", indices="sparse_indices", in
 sparse_add = former_names(dense="dense_data", data="sparse_data", indices="sparse_indices", indptr="sparse_indptr")(
     sparse.sparse_add
 )
+
+
+POOL_TYPE_CODE = {"avg": 0, "max": 1}
+"""The numbers of kinds of pools."""
+
+
+class Workload(NamedTuple):
+    """The sizes of a convolution of images, as keys of tables of users.
+
+    in_filter, out_filter: the channels of the image and of the result.  padt, padl, padb, padr: the padding at the top,
+    left, bottom and right.
+    """
+
+    in_dtype: str
+    out_dtype: str
+    height: int
+    width: int
+    in_filter: int
+    groups: int
+    out_filter: int
+    kernel_h: int
+    kernel_w: int
+    padt: int
+    padl: int
+    padb: int
+    padr: int
+    dilation_h: int
+    dilation_w: int
+    stride_h: int
+    stride_w: int
 
 
 def dense(data: Tensor, weight: Tensor, bias: Tensor | None = None, out_dtype: str | None = None) -> Tensor:
@@ -365,6 +464,9 @@ def conv2d_transpose_nchw(
     return group_conv2d_transpose_nchw(Input, Filter, strides, padding, out_dtype, output_padding, 1)
 
 
+declaration_conv2d_transpose_impl = former_names(Input="data", Filter="kernel")(conv2d_transpose_nchw)
+
+
 def group_conv3d_transpose_ncdhw(
     data: Tensor, kernel: Tensor, strides: Window, padding: Window, out_dtype: str, output_padding: Window, groups: int
 ) -> Tensor:
@@ -379,6 +481,9 @@ def conv3d_transpose_ncdhw(
 ) -> Tensor:
     """The transposed convolution of volumes in the layout NCDHW, with weights in the layout IODHW."""
     return group_conv3d_transpose_ncdhw(Input, Filter, strides, padding, out_dtype, output_padding, 1)
+
+
+declaration_conv3d_transpose_impl = former_names(Input="data", Filter="kernel")(conv3d_transpose_ncdhw)
 
 
 def conv3d(
@@ -653,22 +758,46 @@ def sparse_conv2d(
     return sparse_conv2d_of("sparse_conv2d", dense_data, sparse, layout, kernel_size, False)
 
 
-def fifo_buffer(data: Tensor, buffer: Tensor, axis: int) -> Tensor:
-    """The last slices along an axis of a buffer followed by new data, as many as the buffer has: those that a
-    convolution of a stream reads. TeError for more slices of data than of the buffer, and for slices of another
-    shape."""
-    axis = nonnegative_axis(axis, buffer.ndim, "fifo_buffer")
-    others = [(size, of) for d, (size, of) in enumerate(zip(data.shape, buffer.shape, strict=False)) if d != axis]
-    is_slice = data.ndim == buffer.ndim and all(is_same_extent(size, of) for size, of in others)
-    length, new = (known_extent(each.shape[axis]) if is_slice else None for each in (buffer, data))
-    if length is None or new is None or new > length:
-        shapes = f"data of shape {list(data.shape)}, buffer of shape {list(buffer.shape)}"
-        raise TeError(f"fifo_buffer: {shapes}, expected no more slices of data along axis {axis}, and equal ones")
-    kept = length - new
+# Streams and positions between elements
 
-    def element(*at: PrimExpr) -> PrimExpr:
-        older, newer = list(at), list(at)
-        older[axis], newer[axis] = at[axis] + new, at[axis] - kept
-        return if_then_else(at[axis] < kept, buffer(*older), data(*newer))
 
-    return compute(buffer.shape, element, "new_buffer", "injective")
+def correlation_nchw(
+    data1: Tensor, data2: Tensor, kernel_size: int, max_displacement: int, stride1: int, stride2: int, padding: Any,
+    is_multiply: bool,
+) -> Tensor:  # fmt: skip
+    """The means of the products of windows of an image with windows of another one that are displaced, as of the
+    operator `nn.correlation`. padding: as of `get_pad_tuple`."""
+    around = get_pad_tuple(padding, (kernel_size, kernel_size))
+    return _correlation(data1, data2, kernel_size, max_displacement, stride1, stride2, around, is_multiply)
+
+
+def bilinear_sample_nchw(data: Tensor, indices: Sequence[Any], max_y: Any, max_x: Any) -> PrimExpr:
+    """The value of images NCHW at a position between elements: a mean of the four elements around it, weighted by the
+    distances. indices: image, channel, y and x.  max_y, max_x: the last indices, beyond which elements are 0."""
+    n, c, y, x = indices
+    return _sample(lambda row, column: data(n, c, row, column), y, x, max_y, max_x)
+
+
+def bilinear_sample_nhwc(data: Tensor, indices: Sequence[Any], max_y: Any, max_x: Any) -> PrimExpr:
+    """The value of images NHWC at a position between elements. indices: image, y, x and channel. Else as of
+    `bilinear_sample_nchw`."""
+    n, y, x, c = indices
+    return _sample(lambda row, column: data(n, row, column, c), y, x, max_y, max_x)
+
+
+def _sample(element: Callable[[PrimExpr, PrimExpr], PrimExpr], y: Any, x: Any, max_y: Any, max_x: Any) -> PrimExpr:
+    total: PrimExpr | None = None
+    for (weight_y, row), (weight_x, column) in product(_neighbours(y), _neighbours(x)):
+        inside = all_of(row >= 0, row <= max_y, column >= 0, column <= max_x)
+        part = if_then_else(inside, weight_y * weight_x * element(row, column), 0)
+        total = part if total is None else total + part
+    assert total is not None
+    return total
+
+
+def _neighbours(position: Any) -> list[tuple[PrimExpr, PrimExpr]]:
+    """The weights and the indices of the elements on both sides of a position."""
+    place = as_expr(position)
+    low = floor(place)
+    index = cast("int32", low)
+    return [(1 - (place - low), index), (place - low, index + 1)]

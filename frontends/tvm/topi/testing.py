@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import product
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,8 @@ from ..nd import Device, array
 from ..target.target import Target, TargetLike
 from ..testing import assert_allclose
 from . import generic
+from .blocked import padding_to_ceil
+from .nn import conv2d_nchw
 from .utils import get_pad_tuple_generic
 
 Array = npt.NDArray[Any]
@@ -68,7 +69,9 @@ def _transposed_convolution(name: str, data_layout: str, kernel_layout: str) -> 
     return reference
 
 
-conv1d_transpose_ncw_python = _transposed_convolution("nn.conv1d_transpose", "NCW", "IOW")
+conv1d_transpose_ncw_python = group_conv1d_transpose_ncw_python = _transposed_convolution(
+    "nn.conv1d_transpose", "NCW", "IOW"
+)
 conv2d_transpose_nchw_python = _transposed_convolution("nn.conv2d_transpose", "NCHW", "IOHW")
 conv3d_transpose_ncdhw_python = _transposed_convolution("nn.conv3d_transpose", "NCDHW", "IODHW")
 
@@ -160,16 +163,24 @@ def conv2d_transpose_nhwc_python(
 def poolnd_python(
     np_data: Array, kernel: Sequence[int], strides: Sequence[int], dilation: Sequence[int],
     padding_before: Sequence[int], padding_after: Sequence[int], pool_type: str, count_include_pad: bool = True,
-    ceil_mode: bool = False, dtype: str = "float32", layout: str = "NCHW",
+    ceil_mode: bool = False, dtype: str = "float32", layout: str | None = None,
 ) -> Array:  # fmt: skip
-    """Pools of as many dimensions as the windows have. pool_type: `max` or `avg`.  layout: with the channels first for
-    images of two dimensions."""
+    """Pools of as many dimensions as the windows have. pool_type: `max` or `avg`.  count_include_pad: whether the
+    padding is zeros, of maxima too.  layout: with the channels first by default."""
     rank = len(kernel)
-    named = {"layout": layout} if rank == 2 else {}
+    image = "DHW"[3 - rank :]
+    order = layout or f"NC{image}"
+    before, after = padding_before, padding_after
+    if pool_type == "max" and count_include_pad:
+        axes = map(order.index, image)
+        around = dict(zip(axes, zip(before, after, strict=True), strict=True))
+        np_data = np.pad(np_data, [around.get(d, (0, 0)) for d in range(np_data.ndim)])
+        before = after = [0] * rank
     counts = {"count_include_pad": count_include_pad} if pool_type == "avg" else {}
     windows = {"pool_size": kernel, "strides": strides, "dilation": dilation, "ceil_mode": ceil_mode}
-    around = [*padding_before, *padding_after]
-    result = _reference(f"nn.{pool_type}_pool{rank}d", np_data, **windows, padding=around, **counts, **named)
+    result = _reference(
+        f"nn.{pool_type}_pool{rank}d", np_data, **windows, padding=[*before, *after], **counts, layout=order
+    )
     return result.astype(dtype)
 
 
@@ -177,30 +188,13 @@ def pool_grad_nchw(
     a_np: Array, out_grad_np: Array, pool_size: Sequence[int], strides: Sequence[int], padding: Sequence[int],
     pool_type: str, ceil_mode: bool, count_include_pad: bool = True,
 ) -> Array:  # fmt: skip
-    """The gradient of the data of a pool: of a maximum, that of the first greatest element of each window.
-
-    padding: before and then after both dimensions.  ceil_mode: ignored; the gradient of the result has its shape.
-    """
-    front, sizes = padding[:2], a_np.shape[2:]
-    result = np.zeros(a_np.shape, out_grad_np.dtype)
-    for place in np.ndindex(*out_grad_np.shape[2:]):
-        starts = [at * step - before for at, step, before in zip(place, strides, front, strict=True)]
-        ends = [start + size for start, size in zip(starts, pool_size, strict=True)]
-        inside = [slice(max(a, 0), min(b, size)) for a, b, size in zip(starts, ends, sizes, strict=True)]
-        window, grad = a_np[(..., *inside)], out_grad_np[(..., *place)]
-        if not window.size:
-            continue
-        target = result[(..., *inside)]
-        if pool_type == "avg":
-            edges = [size + after for size, after in zip(sizes, padding[2:], strict=True)]
-            whole = [slice(a, min(b, edge)) for a, b, edge in zip(starts, ends, edges, strict=True)]
-            parts = whole if count_include_pad else inside
-            target += (grad / np.prod([part.stop - part.start for part in parts]))[..., None, None]
-            continue
-        flat = window.reshape(*window.shape[:2], -1)
-        first = np.arange(flat.shape[-1]) == flat.argmax(-1)[..., None]
-        target += (first * grad[..., None]).reshape(window.shape)
-    return result
+    """`nn.max_pool2d_grad` or `nn.avg_pool2d_grad`, as of `topi.nn.pool_grad`. padding: before and then after both
+    dimensions."""
+    said: dict[str, Any] = {"pool_size": pool_size, "strides": strides, "padding": padding, "ceil_mode": ceil_mode}
+    if pool_type == "max":
+        said |= {"padding": padding_to_ceil(padding, strides, 2), "ceil_mode": False} if ceil_mode else {}
+        return _reference("nn.max_pool2d_grad", out_grad_np, a_np, **said)
+    return _reference("nn.avg_pool2d_grad", out_grad_np, a_np, **said, count_include_pad=count_include_pad)
 
 
 def adaptive_pool(np_data: Array, out_size: Any, pool_type: str, layout: str = "NCHW") -> Array:
@@ -250,6 +244,33 @@ def depthwise_conv2d_python_nhwc(input_np: Array, filter_np: Array, stride: Any,
     """The convolution of each channel by its own filters. filter_np: (height, width, channels, multiplier)."""
     images, filters = input_np.transpose(0, 3, 1, 2), filter_np.transpose(2, 3, 0, 1)
     return depthwise_conv2d_python_nchw(images, filters, stride, padding).transpose(0, 2, 3, 1)
+
+
+def depthwise_conv2d_python_nchwc(input_np: Array, filter_np: Array, stride: Any, padding: Any) -> Array:
+    """The convolution of each channel of images in blocks, [batch, blocks, height, width, channels of a block].
+
+    filter_np: [blocks of channels, blocks of filters, height, width, filters of a block, channels of a block].
+    """
+    images = input_np.transpose(0, 1, 4, 2, 3)
+    filters = filter_np.transpose(0, 5, 1, 4, 2, 3)
+    plain = images.reshape(len(images), -1, *images.shape[3:])
+    weight = filters.reshape(plain.shape[1], -1, *filters.shape[4:])
+    result = depthwise_conv2d_python_nchw(plain, weight, stride, padding)
+    inner = filter_np.shape[5]
+    return result.reshape(len(result), -1, inner, *result.shape[2:]).transpose(0, 1, 3, 4, 2)
+
+
+def conv2d_backward_weight_python(
+    dy_np: Array, x_np: Array, kernel_size: Any, stride: Any, padding: Any, layout: str = "NCHW", groups: int = 1,
+    channels: int | None = None,
+) -> Array:  # fmt: skip
+    """`nn.conv2d_backward_weight`. layout: NCHW with a result OIHW, or NHWC with a result OHWI."""
+    layouts = {"grad_layout": layout, "data_layout": layout, "kernel_layout": layout.translate(_KERNEL_LETTERS)}
+    said = {"kernel_size": kernel_size, "strides": stride, "padding": padding, "groups": groups, "channels": channels}
+    return _reference("nn.conv2d_backward_weight", dy_np, x_np, **said, **layouts)
+
+
+_KERNEL_LETTERS = str.maketrans("NC", "OI")
 
 
 def dense(x: Array, y: Array, bias: Array | None = None, use_bias: bool = False, use_relu: bool = False,
@@ -363,19 +384,10 @@ def correlation_nchw_python(
     data1: Array, data2: Array, kernel_size: int, max_displacement: int, stride1: int, stride2: int, padding: int,
     is_multiply: bool,
 ) -> Array:  # fmt: skip
-    """The means of products, or of absolute differences, of windows of two images, as of `topi.nn.correlation_nchw`."""
-    x, y = (np.pad(each, [(0, 0), (0, 0), (padding, padding), (padding, padding)]) for each in (data1, data2))
-    radius, border = max_displacement // stride2, max_displacement + kernel_size // 2
-    rows, columns = ((x.shape[d] - 2 * border) // stride1 for d in (2, 3))
-    result = np.zeros((len(x), (2 * radius + 1) ** 2, rows, columns))
-    shifts = list(np.ndindex(2 * radius + 1, 2 * radius + 1))
-    for (i, j), (q, (down, along)) in product(np.ndindex(rows, columns), enumerate(shifts)):
-        top, left = i * stride1 + max_displacement, j * stride1 + max_displacement
-        below, right = top + (down - radius) * stride2, left + (along - radius) * stride2
-        a = x[:, :, top : top + kernel_size, left : left + kernel_size]
-        b = y[:, :, below : below + kernel_size, right : right + kernel_size]
-        result[:, q, i, j] = np.mean(a * b if is_multiply else np.abs(a - b), (1, 2, 3))
-    return result
+    """`nn.correlation`."""
+    sizes = {"kernel_size": kernel_size, "max_displacement": max_displacement, "padding": padding}
+    steps = {"stride1": stride1, "stride2": stride2, "is_multiply": is_multiply}
+    return _reference("nn.correlation", data1, data2, **sizes, **steps)
 
 
 def strided_slice_python(
@@ -454,6 +466,17 @@ def dilate_python(
 
 
 # Schedules
+
+
+def dispatch(target: TargetLike, dispatch_map: Mapping[str, Any]) -> Any:
+    """The entry of a table for the first key of a target that it has, else that of `generic`."""
+    return dispatch_map[next((key for key in Target(target).keys if key in dispatch_map), "generic")]
+
+
+def get_conv2d_nchw_implement(target: TargetLike) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The function of convolutions NCHW and that of their schedules, for a target."""
+    Target(target)
+    return conv2d_nchw, generic.schedule_conv2d_nchw
 
 
 def get_injective_schedule(target: TargetLike) -> Callable[[Any], Any]:

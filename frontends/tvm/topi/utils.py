@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from ....expressions.expr import IntImm, PrimExpr, Select, Var, as_expr, const
 from ....expressions.functions import floordiv, floormod
 from ....expressions.tensor import Tensor, compute
 from ..absent import report_absent
+from ..target.target import Target
+from . import tag
 
 __getattr__ = report_absent("tvm.topi.utils")
 
@@ -148,9 +151,47 @@ def ceil_div(a: Any, b: Any) -> Any:
     return floordiv(as_expr(a) + as_expr(b) - 1, b)
 
 
-def get_shape(tensor: Any) -> tuple[Any, ...]:
-    """The shape of a tensor, as of `get_const_tuple`."""
-    return get_const_tuple(tensor.shape)
+def get_shape(src_shape: Sequence[Any], src_layout: Any, dst_layout: Any) -> tuple[Any, ...]:
+    """The shape of a tensor in another order of its axes, as of `get_const_tuple`. src_layout, dst_layout: its layout,
+    and the other one. TeError for layouts of other axes."""
+    source, target = (re.findall("[A-Za-z]", str(each)) for each in (src_layout, dst_layout))
+    if len(source) != len(src_shape) or sorted(source) != sorted(target) or len(set(source)) < len(source):
+        given = f"layout {src_layout} of {len(src_shape)} axes and {dst_layout}"
+        raise TeError(f"get_shape: {given}, expected each axis once in both")
+    return get_const_tuple([src_shape[source.index(letter)] for letter in target])
+
+
+def ncw_pack_layout(layout_info: str) -> bool:
+    """Whether a layout is NCW with blocks of channels and of images: `NCW1n16c`."""
+    return layout_info.startswith("NCW") and {"c", "n"} <= set(layout_info)
+
+
+def ncw_xc_layout(layout_info: str) -> bool:
+    """Whether a layout is NCW with blocks of channels alone: `NCW16c`."""
+    return re.fullmatch("NCW[0-9]+c", layout_info) is not None
+
+
+def nchw_pack_layout(layout_info: str) -> bool:
+    """Whether a layout is NCHW with blocks of channels and of images: `NCHW1n16c`."""
+    return layout_info.startswith("NCHW") and {"c", "n"} <= set(layout_info)
+
+
+def nchw_xc_layout(layout_info: str) -> bool:
+    """Whether a layout is NCHW with blocks of channels alone: `NCHW16c`."""
+    return re.fullmatch("NCHW[0-9]+c", layout_info) is not None
+
+
+def is_target(names: str | Sequence[str]) -> bool:
+    """Whether a word is among the keys of the current target. names: the word, or several. OptionError if no target is
+    entered."""
+    current = Target.current(allow_none=False)
+    assert current is not None
+    return any(name in current.keys for name in ([names] if isinstance(names, str) else names))
+
+
+def is_dynamic_shape(shape: Sequence[Any]) -> bool:
+    """Whether a size of a shape is no constant."""
+    return any(not isinstance(size, int | IntImm) for size in shape)
 
 
 class InvalidShapeError(ValueError):
@@ -214,9 +255,25 @@ def prod(x: Sequence[Any]) -> Any:
     return result
 
 
+def _is_between(begin: PrimExpr, end: PrimExpr, step: PrimExpr, index: PrimExpr) -> PrimExpr:
+    backward, forward = functions.all(index <= begin, index > end), functions.all(index >= begin, index < end)
+    return Select(step < 0, backward, forward)
+
+
 def within_index(b: Any, e: Any, s: Any, i: Any) -> PrimExpr:
-    """Whether an index is one of `b, b + s, ...` before `e`."""
-    return functions.all(as_expr(i) >= b, as_expr(i) < e, floormod(as_expr(i) - b, s) == 0)
+    """Whether an index is one of `b, b + s, ...` before `e`, or after `e` for a negative `s`."""
+    begin, step, index = map(as_expr, (b, s, i))
+    return functions.all(_is_between(begin, as_expr(e), step, index), floormod(index - begin, step).equal(0))
+
+
+def make_idx(b: Any, e: Any, s: Any, z: Any, i: Any) -> PrimExpr:
+    """The number of an index among `b, b + s, ...`, as of `within_index`; 0 for an index out of their range.
+
+    z: the size of the axis, whose last index is the greatest `b`.
+    """
+    begin, step, index = map(as_expr, (b, s, i))
+    first = functions.min(begin, as_expr(z) - 1)
+    return functions.if_then_else(_is_between(begin, as_expr(e), step, index), floordiv(index - first, step), 0)
 
 
 def ravel_index(indices: Sequence[Any], shape: Sequence[Any]) -> Any:
@@ -240,6 +297,7 @@ __all__ = [
     "InvalidShapeError", "ceil_div", "const_matrix", "const_vector", "equal_const_int", "get_const_float",
     "get_const_int", "get_const_tuple", "get_float_tuple", "get_max_power2_factor", "get_pad_tuple",
     "get_pad_tuple1d", "get_pad_tuple3d", "get_pad_tuple_generic", "get_shape", "infer_pad", "infer_pad3d",
-    "infer_stride", "is_empty_shape", "prod", "ravel_index", "simplify", "swap", "traverse_inline", "unravel_index",
-    "within_index",
+    "infer_stride", "is_dynamic_shape", "is_empty_shape", "is_target", "make_idx", "nchw_pack_layout",
+    "nchw_xc_layout", "ncw_pack_layout", "ncw_xc_layout", "prod", "ravel_index", "simplify", "swap", "tag",
+    "traverse_inline", "unravel_index", "within_index",
 ]  # fmt: skip

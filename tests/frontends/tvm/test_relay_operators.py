@@ -1,4 +1,4 @@
-"""Operators of tvm.relay on slices, sparse elements and signals, with the examples of their definitions."""
+"""Operators of tvm.relay on images, slices, sparse elements and signals, with the examples of their definitions."""
 
 from typing import Any
 
@@ -20,6 +20,72 @@ def evaluate(result: Any, kind: str = "graph", /, **inputs: Any) -> Any:
     values = [inputs[each.name_hint] for each in func.params]
     results = relay.create_executor(kind, tvm.IRModule.from_expr(func)).evaluate()(*values)
     return [each.numpy() for each in results] if isinstance(result, relay.TupleWrapper) else results.numpy()
+
+
+# Images
+
+
+def test_gradients_of_pools_are_operators() -> None:
+    data, slopes = np.arange(32, dtype="float32").reshape(1, 2, 4, 4) % 7, np.ones((1, 2, 2, 2), "float32")
+    g, x = relay.var("g", shape=slopes.shape), relay.var("x", shape=data.shape)
+    said = (2, 2), (2, 2), (0, 0), "NCHW", "", False
+    for name, function in (("max", relay.nn.max_pool2d_grad), ("avg", relay.nn.avg_pool2d_grad)):
+        expected = topi.testing.pool_grad_nchw(data, slopes, [2, 2], [2, 2], [0, 0, 0, 0], name, False)
+        np.testing.assert_array_equal(evaluate(function(g, x, *said), g=slopes, x=data), expected)
+        pool = getattr(relay.nn, f"{name}_pool2d")(x, (2, 2), (2, 2))
+        backward = relay.transform.gradient(relay.Function([x], pool), mode="first_order")
+        results = relay.create_executor("graph", tvm.IRModule.from_expr(backward)).evaluate()(data)
+        np.testing.assert_array_equal(results[1][0].numpy(), expected)
+    assert "nn.max_pool2d_grad" in relay.nn.max_pool2d_grad(g, x, *said).astext()
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_the_gradient_of_a_weight_is_an_operator(groups: int) -> None:
+    choose = np.random.default_rng(0)
+    data, weight = choose.integers(-3, 4, (2, 4, 6, 5)), choose.integers(-3, 4, (6, 4 // groups, 3, 2))
+    x, w = relay.var("x", shape=data.shape), relay.var("w", shape=weight.shape)
+    attributes: Any = {"strides": (2, 1), "padding": (1, 0), "groups": groups}
+    func = relay.Function([x, w], relay.nn.conv2d(x, w, channels=6, kernel_size=(3, 2), **attributes))
+    backward = relay.transform.gradient(func, mode="first_order")
+    arrays = [each.astype("float32") for each in (data, weight)]
+    results = relay.create_executor("graph", tvm.IRModule.from_expr(backward)).evaluate()(*arrays)
+    slopes = np.ones_like(results[0].numpy())
+    g = relay.var("g", shape=slopes.shape)
+    made = relay.nn.conv2d_backward_weight(g, x, kernel_size=(3, 2), channels=6, **attributes)
+    np.testing.assert_array_equal(evaluate(made, g=slopes, x=arrays[0]), results[1][1].numpy())
+
+
+def test_a_correlation_of_images() -> None:
+    choose = np.random.default_rng(0)
+    images = [choose.integers(-3, 4, (1, 3, 6, 7)).astype("float32") for _ in range(2)]
+    a, b = relay.var("a", shape=images[0].shape), relay.var("b", shape=images[1].shape)
+    made = relay.nn.correlation(a, b, 3, 1, 1, 1, 2, True, "NCHW")
+    expected = topi.testing.correlation_nchw_python(images[0], images[1], 3, 1, 1, 1, 2, True)
+    np.testing.assert_allclose(evaluate(made, a=images[0], b=images[1]), expected, rtol=1e-5)
+
+
+# Streams and others
+
+
+def test_a_buffer_of_a_stream() -> None:
+    data, buffer = relay.var("data", shape=(1, 2)), relay.var("buffer", shape=(1, 5))
+    given = {"data": np.array([[7, 8]], "float32"), "buffer": np.arange(5, dtype="float32").reshape(1, 5)}
+    assert evaluate(relay.nn.fifo_buffer(data, buffer, axis=1), "graph", **given).tolist() == [[2, 3, 4, 7, 8]]
+
+
+def test_dropout_keeps_all_elements() -> None:
+    x = np.arange(6, dtype="float32").reshape(2, 3)
+    kept, mask = evaluate(relay.nn.dropout_raw(relay.var("x", shape=(2, 3)), rate=0.2), x=x)
+    np.testing.assert_array_equal(kept, x)
+    np.testing.assert_array_equal(mask, np.ones_like(x))
+    with pytest.raises(TeError, match=r"nn\.dropout: rate 2\.0, expected a number from 0 to 1"):
+        evaluate(relay.nn.dropout_raw(relay.var("x", shape=(2, 3)), 2.0), x=x)
+
+
+def test_a_fast_softmax_is_the_exact_one() -> None:
+    x = np.random.default_rng(0).random((2, 3), "float32")
+    found = evaluate(relay.nn.fast_softmax(relay.var("x", shape=(2, 3)), axis=0), x=x)
+    np.testing.assert_allclose(found, topi.testing.softmax_python(x, 0), rtol=1e-6)
 
 
 # Pairs

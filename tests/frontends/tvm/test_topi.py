@@ -336,8 +336,9 @@ def test_products_with_matrices_in_blocks_have_the_names_of_their_inputs() -> No
         "sparse_dense_sp_rhs_bsrmm",
         "sparse_dense_sp_rhs_bsrmm_block",
     ]
-    named = tvm.auto_scheduler.sparse_inputs.name_sparse_inputs([data[0], *tensors, made])
+    named = topi.nn.try_get_sparse_input([data[0], *tensors, made])
     assert named[tensors[2]] == "sparse_dense_bsr_6_4_2_2_3_4_W_indptr"
+    assert topi.nn.try_get_sparse_input([data[0], topi.nn.relu(data[0])]) == {}
     pixels = (te.placeholder((1, 4, 2, 1), name="P"), X[:2, :].reshape(1, 4, 2, 1))
     conv = topi.nn.sparse_conv2d(pixels[0], *tensors, layout="NCHW")
     np.testing.assert_allclose(run(conv, pixels, *sparse), np.einsum("nkhw,ck->nchw", pixels[1], matrix))

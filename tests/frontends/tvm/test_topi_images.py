@@ -1,4 +1,4 @@
-"""Operators of `tvm.topi.nn` on images, windows and streams that graphs do not have, beside numpy."""
+"""Operators of `tvm.topi.nn` on images, windows and streams beside numpy."""
 
 from typing import Any
 
@@ -103,7 +103,7 @@ def test_gradients_have_the_channels_of_the_weight() -> None:
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 5, 1), (2,)])
 def test_a_buffer_takes_slices_of_its_shape(shape: tuple[int, ...]) -> None:
-    with pytest.raises(TeError, match="expected no more slices of data along axis 0, and equal ones"):
+    with pytest.raises(TeError, match=r"nn\.fifo_buffer: "):
         nn.fifo_buffer(te.placeholder(shape), te.placeholder((4, 5)), 0)
 
 
@@ -126,7 +126,7 @@ def test_a_buffer_keeps_the_last_slices(data: st.DataObject) -> None:
     expected = np.concatenate((buffer, arriving), axis).take(range(new, new + length), axis)
     np.testing.assert_array_equal(run(nn.fifo_buffer(x, b, axis), {x: arriving, b: buffer}), expected)
     if new < length:
-        with pytest.raises(TeError, match="fifo_buffer: data of shape"):
+        with pytest.raises(TeError, match=r"nn\.fifo_buffer: data of shape"):
             nn.fifo_buffer(b, x, axis)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ....core.byte_products import GROUP
+from ....operators import OPERATORS
 from ....operators.layouts import transform_array
 from ....operators.nn import pack_bytes
 from .sampling import Draw, Sample, any_layout, any_padding, change_layout, numbers
@@ -36,6 +37,27 @@ def convolutions(draw: Draw, rank: int, transposed: bool = False) -> Sample:
     if draw(st.booleans()):
         attributes |= {"channels": groups * outer, "kernel_size": sizes}
     return Sample([change_layout(data, f"NC{image}", layout), change_layout(weight, f"OI{image}", kernel)], attributes)
+
+
+@st.composite
+def weight_gradients(draw: Draw) -> Sample:
+    """The gradient of a convolution, and its image."""
+    dtype = draw(st.sampled_from(("float32", "float64", "int8")))
+    groups, inner, outer = draw(st.sampled_from((1, 1, 2, 3))), draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    sizes, strides = ([draw(st.integers(1, 3)) for _ in range(2)] for _ in range(2))
+    far, batch, padding = draw(st.integers(1, 2)), draw(st.integers(0, 2)), any_padding(draw, 2, 2)
+    extents = [far * (size - 1) + 1 + draw(st.integers(0, 4)) for size in sizes]
+    data = numbers(draw, (batch, groups * inner, *extents), dtype, -4, 4)
+    windows = {"strides": draw(st.sampled_from((strides, strides[0]))), "padding": padding, "dilation": far}
+    weight = np.zeros((groups * outer, inner, *sizes), dtype)
+    result = OPERATORS["nn.conv2d"].reference(data, weight, **windows, groups=groups)
+    grad = numbers(draw, result.shape, dtype, -4, 4)
+    grads, images, kernel = (any_layout(draw, letters) for letters in ("NCHW", "NCHW", "OIHW"))
+    attributes = {**windows, "groups": groups, "kernel_size": sizes, "out_dtype": "int32" if dtype == "int8" else ""}
+    attributes |= {"grad_layout": grads, "data_layout": images, "kernel_layout": kernel}
+    if draw(st.booleans()):
+        attributes["channels"] = groups * outer
+    return Sample([change_layout(grad, "NCHW", grads), change_layout(data, "NCHW", images)], attributes)
 
 
 @st.composite
@@ -94,6 +116,7 @@ def depthwise_byte_convolutions(draw: Draw) -> Sample:
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     **{f"nn.conv{rank}d": convolutions(rank) for rank in (1, 2, 3)},
     **{f"nn.conv{rank}d_transpose": convolutions(rank, transposed=True) for rank in (1, 2, 3)},
+    "nn.conv2d_backward_weight": weight_gradients(),
     "nn.contrib_conv2d_pack": packed_convolutions(),
     "nn.contrib_depthwise_conv2d_pack": packed_convolutions(depthwise=True),
     "nn.contrib_conv2d_pack_int8": packed_byte_convolutions(),

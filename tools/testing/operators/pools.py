@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
+from ....operators import OPERATORS
 from .sampling import FLOATS, Draw, Sample, any_layout, any_padding, change_layout, infinities, numbers
 
 
@@ -38,6 +39,23 @@ def pools(draw: Draw, rank: int, mean: bool) -> Sample:
 
 
 @st.composite
+def pool_gradients(draw: Draw, mean: bool) -> Sample:
+    """The gradient of a pool whose windows are all larger than the padding, and its image."""
+    dtype, sizes = draw(st.sampled_from(FLOATS)), [draw(st.integers(1, 4)) for _ in range(2)]
+    extents = [size + draw(st.integers(0, 4)) for size in sizes]
+    strides = draw(st.one_of(st.integers(1, 3), st.lists(st.integers(1, 3), min_size=2, max_size=2)))
+    layout = any_layout(draw, "NCHW")
+    attributes = {"pool_size": sizes, "strides": strides, "padding": any_padding(draw, 2, min(sizes) // 2)}
+    attributes |= {"layout": layout, "ceil_mode": draw(st.booleans())}
+    if mean:
+        attributes["count_include_pad"] = draw(st.booleans())
+    data = numbers(draw, (draw(st.integers(0, 2)), draw(st.integers(1, 2)), *extents), dtype)
+    image = change_layout(data, "NCHW", layout)
+    pool = OPERATORS["nn.avg_pool2d" if mean else "nn.max_pool2d"]
+    return Sample([numbers(draw, pool.reference(image, **attributes).shape, dtype), image], attributes)
+
+
+@st.composite
 def adaptive_pools(draw: Draw, rank: int) -> Sample:
     """An image, and the number of windows of each dimension."""
     image, dtype = "DHW"[3 - rank :], draw(st.sampled_from((*FLOATS, "int32", "uint8")))
@@ -66,6 +84,7 @@ def dilations(draw: Draw) -> Sample:
 SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
     "image.dilation2d": dilations(),
     **{f"nn.{kind}_pool{rank}d": pools(rank, kind == "avg") for kind in ("max", "avg") for rank in (1, 2, 3)},
+    **{f"nn.{kind}_pool2d_grad": pool_gradients(kind == "avg") for kind in ("max", "avg")},
     **{f"nn.max_pool{rank}d_with_places": pools(rank, False) for rank in (1, 2, 3)},
     **{f"nn.global_{kind}_pool{rank}d": images(rank) for kind in ("max", "avg") for rank in (1, 2, 3)},
     **{f"nn.adaptive_{kind}_pool{rank}d": adaptive_pools(rank) for kind in ("max", "avg") for rank in (1, 2, 3)},

@@ -73,6 +73,16 @@ def slice_updates(draw: Draw) -> Sample:
     return Sample([data, numbers(draw, data[where].shape, data.dtype.name)], bounds)
 
 
+@st.composite
+def streams(draw: Draw) -> Sample:
+    """Slices of data, and a buffer that holds them."""
+    buffer = numbers(draw, draw(SHAPES.filter(bool)), draw(st.sampled_from((*ALL, *SMALL))))
+    axis = any_axis(draw, buffer.ndim)
+    shape = list(buffer.shape)
+    shape[axis] = draw(st.integers(0, shape[axis]))
+    return Sample([numbers(draw, shape, buffer.dtype.name), buffer], {"axis": axis})
+
+
 def _sections(draw: Draw, data: Array) -> dict[str, Any]:
     axis = any_axis(draw, data.ndim)
     extent = data.shape[axis]
@@ -165,6 +175,7 @@ SAMPLES: dict[str, st.SearchStrategy[Sample]] = {
         lambda draw, data: {"repeats": draw(st.integers(1, 3)), "axis": any_axis(draw, data.ndim)}, rank=1
     ),
     "tile": tensor_samples(lambda draw, data: {"reps": draw(st.lists(st.integers(1, 3), max_size=4))}),
+    "nn.fifo_buffer": streams(),
     "strided_set": slice_updates(),
     "strided_slice": tensor_samples(_slice, rank=1),
     "sliding_window": tensor_samples(_windows, FILLED, rank=1),

@@ -1,17 +1,16 @@
-"""The names of the parts of sparse matrices in `task_inputs`, as TVM gives them."""
+"""The names of the parts of sparse matrices in `task_inputs` of tuners, as TVM gives them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ....expressions.tensor import ComputeOp, Tensor, topological_order
-from .measure import register_task_input_check_func
 
 
-@register_task_input_check_func
-def name_sparse_inputs(args: Sequence[Tensor]) -> dict[Tensor, str]:
+def try_get_sparse_input(args: Sequence[Tensor]) -> dict[Tensor, str]:
     """The names of the parts of the first sparse matrix that a program multiplies by:
-    `sparse_dense_bsr_ROWS_COLUMNS_HEIGHT_WIDTH_BLOCKS_POSITIONS_W_data`, `..._W_indices` and `..._W_indptr`."""
+    `sparse_dense_bsr_ROWS_COLUMNS_HEIGHT_WIDTH_BLOCKS_POSITIONS_W_data`, `..._W_indices` and `..._W_indptr`; none for a
+    program without one."""
     for op in topological_order(args):
         if isinstance(op, ComputeOp) and op.tag == "sparse_dense_sp_rhs_bsrmm":
             indptr, data, indices, dense = op.input_tensors[0].op.input_tensors
@@ -19,3 +18,6 @@ def name_sparse_inputs(args: Sequence[Tensor]) -> dict[Tensor, str]:
             name = "_".join(["sparse_dense_bsr", *map(str, sizes)])
             return {data: f"{name}_W_data", indices: f"{name}_W_indices", indptr: f"{name}_W_indptr"}
     return {}
+
+
+__all__ = ["try_get_sparse_input"]
