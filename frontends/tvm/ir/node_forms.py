@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ....expressions import axes, expr
-from ....expressions.expr import OPERATORS, BinaryOp, FloatImm, IntImm, SizeVar, StringImm
+from ....expressions.expr import OPERATORS, BinaryOp, Call, FloatImm, IntImm, SizeVar, StringImm
 from ....expressions.expr import Var as NumberVar
 from ....expressions.tensor import CommReducer, Reduce
 from ...relay.expr import Function, GlobalVar, If, Let, RefCreate, RefRead, RefWrite, Tuple, TupleGetItem
@@ -23,7 +24,8 @@ from ...relay.types import (
 )
 from ..nodes import declarations
 from ..nodes.declarations import PointerType, PrimType
-from ..nodes.expr import Broadcast, BufferLoad, Let as LetExpr, Ramp
+from ..nodes.expr import Broadcast, BufferLoad, IntrinsicName, Ramp
+from ..nodes.expr import Let as LetExpr
 from .node_graph import kind_of
 from .span import Span
 
@@ -46,6 +48,17 @@ class Form:
         return (self.make or self.cls)(**values)
 
 
+class Bitwise(BinaryOp):
+    """The operators of v0.27 on the bits of integers, which are calls here."""
+
+
+_BITWISE = {"BitwiseAnd": "and", "BitwiseOr": "or", "BitwiseXor": "xor", "LShift": "shl", "RShift": "shr"}
+
+
+def _bitwise(name: str) -> Callable[..., Any]:
+    return lambda a, b: Call(a.dtype, IntrinsicName(name), (a, b))
+
+
 def _reducer(**attributes: Any) -> CommReducer:
     return CommReducer("reducer", **{name: tuple(value) for name, value in attributes.items()})
 
@@ -53,6 +66,8 @@ def _reducer(**attributes: Any) -> CommReducer:
 _OPERATORS = {f"tir.{kind.__name__}": Form(kind, "a b") for kind in dict.fromkeys(OPERATORS.values())}
 _EXPRESSIONS: Mapping[str, Form] = {
     **_OPERATORS,
+    **{f"prim.{kind}": Form(Bitwise, "a b", "", _bitwise(name)) for kind, name in _BITWISE.items()},
+    "prim.BitwiseNot": Form(Bitwise, "a", "", operator.invert),
     "tir.And": Form(expr.And, "a b"),
     "tir.Or": Form(expr.Or, "a b"),
     "tir.Not": Form(expr.Not, "a"),

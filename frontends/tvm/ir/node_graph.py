@@ -69,9 +69,7 @@ class Node:
         self._entry = entry
         self.kind = kind_of(entry.get(graph.type_name))
         attributes = entry.get(graph.attributes_name)
-        self._attributes: Mapping[str, Any] = (
-            cast("dict[str, Any]", attributes) if isinstance(attributes, dict) else {}
-        )
+        self._attributes: Mapping[str, Any] = cast("dict[str, Any]", attributes) if isinstance(attributes, dict) else {}
         if self.kind == "Var" and (type := self._type()) is not None and type.kind == "BufferType":
             self.kind = "Buffer"
             self._attributes = {**type._attributes, **self._attributes}

@@ -235,7 +235,7 @@ class _Reader:
     def checked(self, node: Node, form: Form, values: dict[str, Any]) -> Any:
         """An object of attributes. LoadError for operands of two types, and for a result of another type than the node
         states."""
-        if is_operator(form.cls) and values["a"].dtype != values["b"].dtype:
+        if is_operator(form.cls) and "b" in values and values["a"].dtype != values["b"].dtype:
             raise node.error(f"operands of type {values['a'].dtype} and {values['b'].dtype}, expected one type")
         result = form.create(values)
         is_number = isinstance(result, PrimExpr) and not isinstance(result, StringImm)

@@ -27,10 +27,13 @@ _MAX_CHARACTERS = 1_000_000
 
 _INFIX = {
     "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "EQ": "==", "NE": "!=", "LT": "<",
-    "LE": "<=", "GT": ">", "GE": ">=",
+    "LE": "<=", "GT": ">", "GE": ">=", "BitwiseAnd": "&", "BitwiseOr": "|", "BitwiseXor": "^", "LShift": "<<",
+    "RShift": ">>",
 }  # fmt: skip
 _FUNCTIONS = {"Div": "Div", "Mod": "truncmod", "Min": "min", "Max": "max"}
+_PREFIX = {"Not": "not ", "BitwiseNot": "~"}
 _LOGICAL = {"And": "and", "Or": "or"}
+_JUMPS = {"break_loop": "break", "continue_loop": "continue"}
 _LOOPS = ("serial", "parallel", "vectorized", "unroll", "thread_binding")
 _AXES = {0: "spatial", 2: "reduce", 3: "scan", 4: "opaque"}
 """The kinds of axes of blocks by number (include/tvm/tir/var.h of TVM 0.16, IterVarType)."""
@@ -469,7 +472,14 @@ class _Function:
             self.statement(node.child("body"), is_last)
 
     def _evaluation(self, node: Node, is_last: bool) -> None:
-        self._emit(f"T.evaluate({self.expression(node.child('value'))})")
+        value = node.child("value")
+        op = value.child("op") if value.kind == "Call" else value
+        jump = _JUMPS.get(op.string.rpartition(".")[2]) if op.kind == "Op" else None
+        self._emit(f"T.evaluate({self.expression(value)})" if jump is None else jump)
+
+    def _return(self, node: Node, is_last: bool) -> None:
+        value = node.optional("value")
+        self._emit("return" if value is None else f"return {self._typed(value)}")
 
     def _while(self, node: Node, is_last: bool) -> None:
         self._emit(f"while {self.expression(node.child('condition'))}:")
@@ -556,8 +566,8 @@ class _Function:
         a, b = self._operands(node)
         return f"({a} {_LOGICAL[node.kind]} {b})"
 
-    def _not(self, node: Node) -> str:
-        return f"(not {self.expression(node.child('a'))})"
+    def _prefix(self, node: Node) -> str:
+        return f"({_PREFIX[node.kind]}{self._typed(node.child('a'))})"
 
     def _select(self, node: Node) -> str:
         names = ("condition", "true_value", "false_value")
@@ -629,6 +639,7 @@ _STATEMENTS: Mapping[str, Callable[[_Function, Node, bool], None]] = {
     "AttrStmt": _Function._attribute,
     "AssertStmt": _Function._assertion,
     "Evaluate": _Function._evaluation,
+    "Return": _Function._return,
     "While": _Function._while,
 }
 _EXPRESSIONS: Mapping[str, Callable[[_Function, Node], str]] = {
@@ -641,7 +652,7 @@ _EXPRESSIONS: Mapping[str, Callable[[_Function, Node], str]] = {
     **dict.fromkeys(_INFIX, _Function._infix),
     **dict.fromkeys(_FUNCTIONS, _Function._function_of_two),
     **dict.fromkeys(_LOGICAL, _Function._logical),
-    "Not": _Function._not,
+    **dict.fromkeys(_PREFIX, _Function._prefix),
     "Select": _Function._select,
     "Ramp": _Function._ramp,
     "Broadcast": _Function._broadcast,
