@@ -1,7 +1,7 @@
 """The nodes of TVM's JSON, with checked access to their attributes.
 
-TVM until v0.21 writes an attribute as text: a number, a name, or the position of a node; later versions write a number,
-a text, or the position of a node. Position 0 denotes no node in the former.
+TVM until v0.21 writes an attribute as text: a number, a name, or the position of a node; later versions write a
+number, a text, or the position of a node. Position 0 denotes no node in the former.
 
 Since v0.26 the data type of an expression is that of the node `ty`, and a buffer is a variable, whose type has its shape
 and the other attributes; since v0.27 the value of an integer is a node. A `Node` has the attributes of v0.25 for them.
@@ -277,15 +277,19 @@ class Node:
         """The number or data type that the node is. LoadError for another node."""
         self.of("bool", "int", "float", "DataType")
         if self.graph.is_text:
-            names = {"bool": "v_int64", "int": "v_int64", "float": "v_float64", "DataType": "v_type"}
-            name = names[self.kind]
-            value = self.number(name) if self.kind == "float" else self.integer(name) if self.kind != "DataType" else ""
-            return bool(value) if self.kind == "bool" else value if self.kind != "DataType" else self.text(name)
-        types: dict[str, type] = {"bool": bool, "int": int, "float": int | float, "DataType": str}  # pyright: ignore
+            if self.kind == "DataType":
+                return self.text("v_type")
+            if self.kind == "float":
+                return self.number("v_float64")
+            return bool(self.integer("v_int64")) if self.kind == "bool" else self.integer("v_int64")
         data = self._entry.get("data")
-        if not isinstance(data, types[self.kind]) or (isinstance(data, bool) and self.kind != "bool"):
-            raise self.error(f"data is {_excerpt(data)}, expected a value of type {self.kind}")
-        return data
+        match self.kind, data:
+            case ("bool", bool()) | ("DataType", str()):
+                return data
+            case ("int" | "float", int() | float()) if not isinstance(data, bool):
+                return data if self.kind == "int" and isinstance(data, int) else float(data)
+            case _:
+                raise self.error(f"data is {_excerpt(data)}, expected a value of type {self.kind}")
 
     def array(self, name: str) -> np.ndarray[Any, Any]:
         """An array of numbers."""

@@ -344,12 +344,12 @@ class _Reader:
 
 _READERS: Mapping[str, Callable[[_Reader, Node], Any]] = {
     "relay.Var": _Reader.graph_variable,
-    "relay.Constant": lambda self, node: Constant(node.array("data")),  # noqa: ARG005
+    "relay.Constant": lambda self, node: Constant(node.array("data")),
     "relay.Call": _Reader.graph_call,
-    "relay.Id": lambda self, node: {"name_hint": node.text("name_hint")},  # noqa: ARG005
-    "Op": lambda self, node: operator_of(node.string),  # noqa: ARG005
-    "String": lambda self, node: node.string,  # noqa: ARG005
-    **dict.fromkeys(("bool", "int", "float"), lambda self, node: node.plain),  # noqa: ARG005
+    "relay.Id": lambda self, node: {"name_hint": node.text("name_hint")},
+    "Op": lambda self, node: operator_of(node.string),
+    "String": lambda self, node: node.string,
+    **dict.fromkeys(("bool", "int", "float"), lambda self, node: node.plain),
     "Array": lambda self, node: [self.node(each) for each in node.items],
     **dict.fromkeys(("Map", "DictAttrs"), _Reader.map),
     "IRModule": _Reader.module,

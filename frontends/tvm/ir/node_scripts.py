@@ -23,7 +23,7 @@ Lines: TypeAlias = "list[tuple[int, str] | Lines]"
 _HEADER = ("from tvm.script import ir as I", "from tvm.script import tir as T")
 _RESERVED = frozenset((*keyword.kwlist, *keyword.softkwlist, "I", "R", "T", "Tx", "cls", "ir", "range", "relax", "tir"))
 _MAX_CHARACTERS = 1_000_000
-"""The maximum length of the text of an expression. A node that is an operand of many others is written once for each."""
+"""The maximum length of the text of an expression. An operand of several expressions is part of the text of each."""
 
 _INFIX = {
     "Add": "+", "Sub": "-", "Mul": "*", "FloorDiv": "//", "FloorMod": "%", "EQ": "==", "NE": "!=", "LT": "<",

@@ -357,7 +357,7 @@ class Shuffle(Load):
 
 
 __all__ = [
-    "TVM_NAMES", "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp", "ExternCallExpr",
-    "IntrinsicName", "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp", "RegionBuffer", "Shuffle",
-    "pointer_of",
+    "TVM_NAMES", "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp",
+    "ExternCallExpr", "IntrinsicName", "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp",
+    "RegionBuffer", "Shuffle", "pointer_of",
 ]  # fmt: skip

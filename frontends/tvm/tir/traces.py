@@ -383,6 +383,8 @@ def _instruction_json(inst: Instruction, names: dict[SSAValue, str]) -> list[Any
     """An instruction as JSON. names: those of the results so far, to which its own are added."""
     form = _FORMS[_known(str(inst.kind))]
     arguments = inst.op.arguments()
+    if any(isinstance(each, BoundMap) for each in arguments.values()):
+        raise UnsupportedError(f"JSON of {inst.kind}: an index map, expected numbers and texts")
     if form.name == "blockize" and len(arguments["target"]) == 1:
         (arguments["target"],) = arguments["target"]
     inputs = [_json_input(each, names) for name in form.inputs for each in _items(name, arguments)]
@@ -408,8 +410,6 @@ def _json_input(value: Any, names: Mapping[SSAValue, str]) -> Any:
     match value:
         case SSAValue():
             return names[value]
-        case BoundMap():
-            raise UnsupportedError("JSON of an instruction with an index map")
         case Attribute():
             return _json_input(_plain(python_value(value)), names)
         case list() | tuple():
@@ -423,8 +423,8 @@ def _json_input(value: Any, names: Mapping[SSAValue, str]) -> Any:
 
 
 def _json_attribute(name: str, value: Any) -> Any:
-    if isinstance(value, BoundMap | DenseArrayBase):
-        raise UnsupportedError(f"JSON of {name}: an index map, expected numbers and texts")
+    if isinstance(value, DenseArrayBase):
+        raise UnsupportedError(f"JSON of {name}: an array, expected numbers and texts")
     if name == "buffer_side":
         return _SIDES.index(value)
     return "main" if name == "func_name" and value is None else int(value) if isinstance(value, bool) else value
