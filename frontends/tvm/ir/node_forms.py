@@ -118,7 +118,8 @@ FORMS_BY_KIND = {kind_of(key): form for key, form in FORMS.items()}
 
 def key_of(node: object) -> str | None:
     """The key of a class with a form, None for another object."""
-    return next((key for key, form in FORMS.items() if type(node) is form.cls), None)
+    cls = axes.Range if isinstance(node, axes.Range) else type(node)
+    return next((key for key, form in FORMS.items() if cls is form.cls), None)
 
 
 def is_expression(key: str) -> bool:

@@ -3,8 +3,9 @@
 TVM until v0.21 writes an attribute as text: a number, a name, or the position of a node; later versions write a
 number, a text, or the position of a node. Position 0 denotes no node in the former.
 
-Since v0.26 the data type of an expression is that of the node `ty`, and a buffer is a variable, whose type has its shape
-and the other attributes; since v0.27 the value of an integer is a node. A `Node` has the attributes of v0.25 for them.
+Since v0.26 the data type of an expression is that of the node `ty`, and a buffer is a variable, whose type has its
+shape and the other attributes; since v0.27 the value of an integer is a node. A `Node` has the attributes of v0.25 for
+them.
 """
 
 from __future__ import annotations
@@ -319,9 +320,11 @@ class Node:
 
 
 class NodeGraph:
-    """The nodes of a text by position. arrays: those that attributes refer to by number, in base64.  root: the node
-    that was saved, None for no node.  is_text: whether attributes are texts.  has_integer_nodes: whether the value of an
-    integer is a node."""
+    """The nodes of a text by position. LoadError for a text that is no graph.
+
+    arrays: those that attributes refer to by number, in base64.  root: the node that was saved, None for no node.
+    is_text: whether attributes are texts.  has_integer_nodes: whether the value of an integer is a node.
+    """
 
     def __init__(self, text: str):
         try:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import StringAttr
 
-from ....core.dtypes import parse_dtype
+from ....core.dtypes import int_fits, parse_dtype
 from ....core.errors import LoadError, StepwellError
 from ....dialects.tir import FuncOp
 from ...tvmscript import parse_tvmscript
@@ -525,6 +525,9 @@ class _Function:
 
     def _integer(self, node: Node) -> str:
         dtype, value = node.dtype("dtype"), node.integer("value")
+        kind = parse_dtype(_number_type(node))
+        if kind.is_float or not int_fits(value, kind):
+            raise node.error(f"{value} does not fit {dtype}")
         if dtype == "bool":
             return f"T.bool({bool(value)})"
         return str(value) if dtype == "int32" else f"T.{_number_type(node)}({value})"
