@@ -297,8 +297,7 @@ class Node:
         raw = self._raw(name)
         node = self._reference(raw)
         if node is not None and node.kind == "Tensor":
-            entry = node._entry
-            return node._array(entry.get("repr_b64", entry.get("data")))
+            return node._array(node._entry.get("repr_str", node._entry.get("data")))
         number = self.integer(name) if self.graph.is_text else -1
         if not 0 <= number < len(self.graph.arrays):
             raise self._mismatch(name, f"the number of one of {len(self.graph.arrays)} arrays", raw)

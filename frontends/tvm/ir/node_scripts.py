@@ -386,6 +386,11 @@ class _Function:
         else:
             self._emit(f"{buffer}[{', '.join(indices) or '()'}] = {value}")
 
+    def _pointer_store(self, node: Node, is_last: bool) -> None:
+        """A store to a pointer, until v0.8."""
+        names = ("buffer_var", "index", "value", "predicate")
+        self._emit(f"T.store({', '.join(self._typed(node.child(name)) for name in names)})")
+
     def _branch(self, node: Node, is_last: bool) -> None:
         self._emit(f"if {self.expression(node.child('condition'))}:")
         self._nested(node.child("then_case"))
@@ -603,6 +608,11 @@ class _Function:
             return f"{buffer}.vload([{', '.join(indices)}], predicate={self.expression(predicate)})"
         return f"{buffer}[{', '.join(indices) or '()'}]"
 
+    def _pointer_load(self, node: Node) -> str:
+        """A load from a pointer, until v0.8."""
+        parts = [self._typed(node.child(name)) for name in ("buffer_var", "index", "predicate")]
+        return f"T.load({node.dtype('dtype')!r}, {', '.join(parts)})"
+
     def _call(self, node: Node) -> str:
         op = node.child("op", "Op", "GlobalVar")
         nodes = node.children("args")
@@ -632,6 +642,7 @@ _STATEMENTS: Mapping[str, Callable[[_Function, Node, bool], None]] = {
     "For": _Function._loop,
     "BlockRealize": _Function._block,
     "BufferStore": _Function._store,
+    "Store": _Function._pointer_store,
     "IfThenElse": _Function._branch,
     "LetStmt": _Function._let,
     "Bind": _Function._let,
@@ -662,6 +673,7 @@ _EXPRESSIONS: Mapping[str, Callable[[_Function, Node], str]] = {
     "Shuffle": _Function._shuffle,
     "Let": _Function._let_expression,
     "BufferLoad": _Function._load,
+    "Load": _Function._pointer_load,
     "Call": _Function._call,
 }
 

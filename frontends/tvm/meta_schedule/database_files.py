@@ -62,7 +62,7 @@ def read_records(path: Path, workloads: Sequence[Workload]) -> Iterator[TuningRe
         match fields:
             case {"program": str()}:
                 yield _checked(place, lambda fields=fields: _own_record(fields))
-            case [int() as number, [[[*_], [*_]] as trace, seconds, target, args_info]]:
+            case [int() as number, [[[*_], [*_]] as trace, seconds, target, args_info]] if type(number) is int:
                 if not 0 <= number < len(workloads):
                     raise LoadError(f"{place}: kernel {number}, expected one of {len(workloads)}")
                 parts = _checked(place, lambda p=(seconds, target, args_info): _parts(*p))

@@ -1,10 +1,12 @@
 """JSON of nodes, as TVM writes it: `tvm.ir.load_json`, `tvm.ir.save_json`."""
 
+import base64
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 import stepwell.frontends.tvm as tvm
 from stepwell.core.errors import ArgumentError, LoadError
 from stepwell.frontends.tvm import te, tir
+from stepwell.frontends.tvm.params import array_bytes
 from stepwell.frontends.tvmscript import parse_tvmscript
 from stepwell.module import Module
 from stepwell.tools.testing.choices import HypothesisChoices, SeededChoices
@@ -79,6 +82,104 @@ def test_a_function_alone_is_read(form: Callable[..., str]) -> None:
     tvm.ir.assert_structural_equal(read, as_module(mod)["main"])
 
 
+class OldNodes:
+    """A file in the format of v0.16 by hand: `nodes.add("tir.Add", a=1, b=2)` is the position of a node."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = [{"type_key": ""}]
+        self.arrays: list[str] = []
+
+    def node(self, **entry: Any) -> int:
+        self.nodes.append(entry)
+        return len(self.nodes) - 1
+
+    def add(self, key: str, **attributes: Any) -> int:
+        return self.node(type_key=key, attrs={name: str(value) for name, value in attributes.items()})
+
+    def text(self, text: str) -> int:
+        return self.node(type_key="runtime.String", repr_str=text)
+
+    def array(self, *items: int) -> int:
+        return self.node(type_key="Array", data=list(items))
+
+    def number(self, value: int, dtype: str = "int32") -> int:
+        return self.add("IntImm", dtype=dtype, value=value, span=0)
+
+    def pointer(self, name: str, dtype: str, scope: str = "global") -> int:
+        type = self.add("PointerType", element_type=self.add("PrimType", dtype=dtype), storage_scope=self.text(scope))
+        return self.add("tir.Var", dtype="handle", name=self.text(name), type_annotation=type, span=0)
+
+    def buffer(self, name: str, data: int, extent: int, dtype: str = "float32") -> int:
+        return self.add(
+            "tir.Buffer", data=data, dtype=dtype, shape=self.array(self.number(extent)), strides=self.array(),
+            axis_separators=self.array(), elem_offset=self.number(0), name=self.text(name), data_alignment=64,
+            offset_factor=0, buffer_type=1, span=0,
+        )  # fmt: skip
+
+    def function(self, body: int, params: list[int], buffers: list[int], attrs: int = 0) -> str:
+        root = self.add(
+            "tir.PrimFunc", params=self.array(*params), body=body, ret_type=0, attrs=attrs, span=0,
+            buffer_map=self.node(type_key="Map", data=buffers),
+        )  # fmt: skip
+        return json.dumps({"root": root, "nodes": self.nodes, "b64ndarrays": self.arrays, "attrs": {}})
+
+
+@pytest.mark.parametrize("is_node", [True, False])
+def test_constant_arrays_and_buffers_without_a_declaration_are_read(is_node: bool) -> None:
+    nodes = OldNodes()
+    text = base64.b64encode(array_bytes(np.array([3, 5], "int32"))).decode()
+    data: Any = 0 if not is_node else nodes.node(type_key="runtime.NDArray", repr_str=text)
+    nodes.arrays.append(text)
+    constant, parameter = nodes.pointer("constant", "int32"), nodes.pointer("A", "int32")
+    view, target = nodes.buffer("view", constant, 2, "int32"), nodes.buffer("A", parameter, 2, "int32")
+    handle = nodes.add("tir.Var", dtype="handle", name=nodes.text("a"), type_annotation=0, span=0)
+    load = nodes.add("tir.BufferLoad", dtype="int32", buffer=view, indices=nodes.array(nodes.number(1)), span=0)
+    store = nodes.add("tir.BufferStore", buffer=target, value=load, indices=nodes.array(nodes.number(0)), span=0)
+    body = nodes.add(
+        "tir.AllocateConst", buffer_var=constant, data=data, irmod_storage_idx=0, dtype="int32", body=store, span=0,
+        extents=nodes.array(nodes.number(2)), annotations=nodes.node(type_key="Map"),
+    )  # fmt: skip
+    named = nodes.node(type_key="Map", keys=["global_symbol"], data=[nodes.text("main")])
+    func = tvm.ir.load_json(nodes.function(body, [handle], [handle, target], nodes.add("DictAttrs", __dict__=named)))
+    array = np.zeros(2, "int32")
+    tvm.build(func)(array)
+    assert array.tolist() == [5, 0]
+
+
+def test_pointers_of_v0_8_are_read() -> None:
+    nodes = OldNodes()
+    memory, true = nodes.pointer("memory", "float32"), nodes.number(1, "bool")
+    index = nodes.number(1)
+    loaded = nodes.add("tir.Load", dtype="float32", buffer_var=memory, index=index, predicate=true, span=0)
+    store = nodes.add("tir.Store", buffer_var=memory, value=loaded, index=nodes.number(0), predicate=true, span=0)
+    body = nodes.add(
+        "tir.Allocate", buffer_var=memory, dtype="float32", extents=nodes.array(nodes.number(4)), condition=true,
+        body=store, annotations=nodes.node(type_key="Map"), span=0,
+    )  # fmt: skip
+    script = tvm.ir.load_json(nodes.function(body, [], [])).script()
+    assert "memory[0] = memory[1]" in script.replace("memory_1", "memory")
+
+
+def test_targets_are_attributes_of_functions() -> None:
+    nodes = OldNodes()
+    kinds = [nodes.node(type_key="TargetKind", repr_str=name) for name in ("cuda", "llvm")]
+    common = {"tag": nodes.text(""), "features": nodes.node(type_key="Map")}
+    host = nodes.add("Target", kind=kinds[1], keys=nodes.array(), attrs=nodes.node(type_key="Map"), host=0, **common)
+    options = nodes.node(type_key="Map", keys=["max_num_threads"], data=[nodes.number(512)])
+    keys = nodes.array(nodes.text("cuda"), nodes.text("gpu"))
+    target = nodes.add("Target", kind=kinds[0], keys=keys, attrs=options, host=host, **common)
+    named = nodes.node(
+        type_key="Map", keys=["target", "global_symbol", "flag", "list"],
+        data=[target, nodes.text("f"), nodes.number(1, "bool"), nodes.array(nodes.number(1, "int64"))],
+    )  # fmt: skip
+    body = nodes.add("tir.Evaluate", value=nodes.number(0), span=0)
+    func = tvm.ir.load_json(nodes.function(body, [], [], nodes.add("DictAttrs", __dict__=named)))
+    expected = tvm.target.Target({"kind": "cuda", "keys": ["cuda", "gpu"], "max_num_threads": 512}, host="llvm")
+    assert str(func.attrs["target"]) == str(expected)
+    assert (func.__name__, func.attrs["flag"], func.attrs["list"]) == ("f", True, (1,))
+    assert str(tvm.ir.load_json(json.dumps({"root": target, "nodes": nodes.nodes}))) == str(expected)
+
+
 # Expressions
 
 
@@ -139,7 +240,15 @@ def test_parts_of_expressions_are_read_as_they_were_saved() -> None:
     pointer = tir.Var("p", tvm.ir.PointerType(tvm.ir.PrimType("float32"), "shared"))
     buffer = tir.decl_buffer((4, X), "float32", "B", scope="shared", strides=[X, 1])
     total = te.sum(F * tir.Cast("float32", k), axis=k)
-    for each in (i, k, pointer, tir.StringImm("text"), tvm.ir.Range.from_min_extent(0, X), tir.BufferLoad(buffer, [0, X]), total):
+    for each in (
+        i,
+        k,
+        pointer,
+        tir.StringImm("text"),
+        tvm.ir.Range.from_min_extent(0, X),
+        tir.BufferLoad(buffer, [0, X]),
+        total,
+    ):
         read = tvm.ir.load_json(tvm.ir.save_json(each))
         assert type(read) is type(each)
         assert tvm.ir.save_json(read) == tvm.ir.save_json(each)
