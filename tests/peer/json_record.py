@@ -10,14 +10,13 @@ requires apache-tvm-ffi 0.1.12.
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import tvm
-from tvm import te
-from tvm import tirx as tir
-from tvm.s_tir import meta_schedule as ms
-from tvm.s_tir.schedule import Schedule
+tvm: Any = import_module("tvm")
+te, tir = tvm.te, tvm.tirx
+ms: Any = import_module("tvm.s_tir.meta_schedule")
 
 
 def matmul() -> Any:
@@ -131,7 +130,7 @@ def record(folder: Path) -> None:
         mod = tvm.IRModule({"main": te.create_prim_func(build())})
         workload = database.commit_workload(mod)
         for seconds, is_fast in ((0.5, False), (0.25, True), (1e10, True)):
-            sch = Schedule(mod)
+            sch = tvm.s_tir.Schedule(mod)
             if is_fast:
                 apply(sch)
             else:

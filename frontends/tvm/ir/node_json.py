@@ -192,15 +192,11 @@ class _Reader:
 
     def read(self, node: Node) -> Any:
         """The object of a node. LoadError for a node that does not fit its class."""
-        if node.kind in FORMS_BY_KIND:
-            reader: Callable[[Node], Any] | None = self.by_form
-        else:
-            reader = _READERS.get(node.kind)
-            reader = None if reader is None else reader.__get__(self)
+        reader = _Reader.by_form if node.kind in FORMS_BY_KIND else _READERS.get(node.kind)
         if reader is None:
             raise node.error("expected a module, a function, an expression or a type")
         try:
-            return reader(node)
+            return reader(self, node)
         except LoadError:
             raise
         except (StepwellError, *_UNFIT) as error:

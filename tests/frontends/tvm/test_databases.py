@@ -53,6 +53,7 @@ def test_the_fastest_schedule_is_the_one_of_tvm(version: str, name: str) -> None
     mod = kernel(version, name)
     record = database.query_tuning_record(mod, "llvm")
     assert record is not None
+    assert record.target is not None
     assert (record.mean, record.target.kind.name, record.target.attrs["num-cores"]) == (0.25, "llvm", 2)
     assert record.args_info == ms.arg_info.args_info_of(mod)
     sch = database.query_schedule(mod, "llvm")

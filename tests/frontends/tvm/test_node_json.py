@@ -3,6 +3,7 @@
 import base64
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,9 @@ def test_functions_are_read_in_the_format_of_every_version(mod: Module, form: Ca
         "x: T.int32 = n * 2\nA[x] = T.Select(x < 3, A[x], T.if_then_else(x > 5, A[0], T.float32(1)))",
         "A[0:4] = T.Broadcast(T.float32(1), 4) + A[T.Ramp(0, 2, 4)]",
         "A[T.min(n, 3)] = T.Cast('float32', T.truncdiv(n, 3) + T.truncmod(n, 3) + n // 2 + n % 2)",
-        "with T.block('b'):\n    v = T.axis.spatial(2, n)\n    T.where(n < 2)\n    T.reads(A[v])\n    T.writes(A[v:v + 2])\n"
-        "    T.block_attr({'k': 1})\n    B = T.alloc_buffer((4, 4), scope='shared')\n    B[v, 0] = A[v]\n    A[v] = B[v, 0]",
+        "with T.block('b'):\n    v = T.axis.spatial(2, n)\n    T.where(n < 2)\n    T.reads(A[v])\n"
+        "    T.writes(A[v:v + 2])\n    T.block_attr({'k': 1})\n    B = T.alloc_buffer((4, 4), scope='shared')\n"
+        "    B[v, 0] = A[v]\n    A[v] = B[v, 0]",
         "with T.block('b'):\n    T.reads()\n    T.writes(A[0:4])\n    s = T.int32()\n"
         "    B = T.match_buffer(A[0:4], (4,), strides=(s,), offset_factor=1)\n    B[0] = T.float32(1)",
     ],
@@ -378,8 +380,5 @@ def test_a_changed_file_is_read_or_is_an_error_of_the_house(form: Callable[..., 
         else:
             place = data.draw(st.integers(0, len(nodes) - 1))
             parts[key] = data.draw(VALUES) if kind == "value" else str(place) if form is as_old_json else place
-    with limits():
-        try:
-            tvm.ir.load_json(json.dumps(content))
-        except LoadError as error:
-            assert str(error)
+    with limits(), suppress(LoadError):
+        tvm.ir.load_json(json.dumps(content))
