@@ -23,7 +23,6 @@ Graph = list[dict[str, Any]]
 """The nodes of v0.25, the last one of which is the root."""
 
 _KINDS = {"spatial": 0, "thread": 1, "reduce": 2, "scan": 3, "opaque": 4}
-_SEQUENCES = ("ffi.Array", "ffi.Map")
 _LOGICAL = {"and": "tirx.And", "or": "tirx.Or"}
 
 
@@ -251,7 +250,6 @@ _OLD_TYPES = {
     "tirx.SBlockRealize": "tir.BlockRealize",
 }  # fmt: skip
 _NUMBERS = ("value", "iter_type", "kind", "data_alignment", "offset_factor", "buffer_type")
-_OF_FUNCTIONS = ("struct_info_", "ret_type")
 
 
 def as_old_json(graph: Graph) -> str:
@@ -278,6 +276,21 @@ def as_old_json(graph: Graph) -> str:
                 entries.append({"type_key": kind, "attrs": {key: _old_text(value) for key, value in data.items()}})
     arrays = {"b64ndarrays": [], "attrs": {"tvm_version": "0.16.0"}}
     return json.dumps({"root": len(graph) - 1, "nodes": entries, **arrays})
+
+
+def as_json_of_v0_21(graph: Graph) -> str:
+    """The text of a graph in the format of TVM 0.20 and 0.21: that of 0.16, with numbers as nodes, and `null`."""
+    data = json.loads(as_old_json(graph))
+    for node, entry in zip(graph, data["nodes"], strict=True):
+        value = node.get("data")
+        if isinstance(value, bool | int):
+            entry["type_key"], entry["attrs"] = node["type"], {"v_int64": str(int(value))}
+        elif node["type"] in ("ffi.String", "ffi.Array", "ffi.Map"):
+            entry["type_key"] = node["type"]
+        elif isinstance(value, dict):
+            no_nodes = {name for name, text in entry["attrs"].items() if text == "0" and name not in _NUMBERS}
+            entry["attrs"].update(dict.fromkeys(no_nodes, "null"))
+    return json.dumps(data)
 
 
 def _old_text(value: Any) -> str:
@@ -350,4 +363,4 @@ class _Newer:
         return {"type": f"prim.{kind}" if kind in _OF_PRIM else kinds.get(kind, type), "data": data}
 
 
-__all__ = ["Graph", "as_json", "as_newest_json", "as_old_json", "graph_of"]
+__all__ = ["Graph", "as_json", "as_json_of_v0_21", "as_newest_json", "as_old_json", "graph_of"]

@@ -21,11 +21,12 @@ from stepwell.module import Module
 from stepwell.tools.testing.choices import HypothesisChoices, SeededChoices
 from stepwell.tools.testing.computations import random_computation
 from stepwell.tools.testing.limits import limits
-from stepwell.tools.testing.tvm_graphs import as_json, as_newest_json, as_old_json, graph_of
+from stepwell.tools.testing.tvm_graphs import as_json, as_json_of_v0_21, as_newest_json, as_old_json, graph_of
 
 DATA = Path(__file__).parents[2] / "data" / "databases"
 VERSIONS = ("0.25", "0.26", "0.27")
-FORMATS = (as_old_json, as_json, as_newest_json)
+OLD = (as_old_json, as_json_of_v0_21)
+FORMATS = (*OLD, as_json, as_newest_json)
 
 
 def function(body: str) -> Module:
@@ -295,9 +296,9 @@ def test_wrong_attributes_are_errors(type: str, changes: dict[str, Any], message
 def test_a_node_that_refers_to_itself_is_an_error(kind: str, form: Callable[..., str]) -> None:
     data, places = graph(form)
     position = next(n for type, n in places.items() if type.rpartition(".")[2] == kind)
-    parts = data["nodes"][position]["data" if form is not as_old_json else "attrs"]
+    parts = data["nodes"][position]["attrs" if form in OLD else "data"]
     name = "a" if kind == "Add" else "body"
-    parts[name] = str(position) if form is as_old_json else position
+    parts[name] = str(position) if form in OLD else position
     with pytest.raises(LoadError, match=rf"\({kind}\): refers to itself"):
         tvm.ir.load_json(json.dumps(data))
 
@@ -379,6 +380,6 @@ def test_a_changed_file_is_read_or_is_an_error_of_the_house(form: Callable[..., 
             del parts[key]
         else:
             place = data.draw(st.integers(0, len(nodes) - 1))
-            parts[key] = data.draw(VALUES) if kind == "value" else str(place) if form is as_old_json else place
+            parts[key] = data.draw(VALUES) if kind == "value" else str(place) if form in OLD else place
     with limits(), suppress(LoadError):
         tvm.ir.load_json(json.dumps(content))
