@@ -106,5 +106,5 @@ $(TORCH_VENV)/.has-torch: pyproject.toml
 
 $(PEER_VENV)/.has-peers: pyproject.toml
 	$(PYTHON) -m venv $(PEER_VENV)
-	$(PEER_VENV)/bin/$(PIP_INSTALL) 'apache-tvm==0.27.*' 'iree-base-compiler>=3' pytest
+	$(PEER_VENV)/bin/$(PIP_INSTALL) 'apache-tvm==0.27.*' 'apache-tvm-ffi==0.1.14.post1' 'iree-base-compiler>=3' pytest
 	@touch $@

@@ -1,101 +1,40 @@
 """Nodes as JSON: `tvm.ir.save_json` and `tvm.ir.load_json`.
 
 The text is a list of nodes in TVM's shape: each with the key of its type and its attributes, which are numbers, texts
-or positions of other nodes in the list. Position 0 stands for no node.
+or positions of other nodes in the list. Position 0 stands for no node. Texts of every version of TVM since v0.6 are
+read, `node_graph` has their forms.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import numpy as np
 
-from ....core.errors import ArgumentError, StepwellError
-from ....expressions.expr import FloatImm, IntImm, SizeVar, StringImm
-from ....expressions.expr import Var as PrimVar
+from ....core.dtypes import parse_dtype
+from ....core.errors import ArgumentError, LoadError, StepwellError
+from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.expr import Call as CallExpr
+from ....expressions.expr import ExtentImm, FloatImm, IfThenElse, IntImm, PrimExpr, PureExternCall, StringImm
 from ....operators import Operator, operator_of
 from ...mlir import parse_mlir
-from ...relay.expr import (
-    Call,
-    Constant,
-    Expr,
-    Function,
-    GlobalVar,
-    If,
-    Let,
-    RefCreate,
-    RefRead,
-    RefWrite,
-    Tuple,
-    TupleGetItem,
-    Var,
-)
-from ...relay.types import (
-    FuncType,
-    GlobalTypeVar,
-    IncompleteType,
-    RefType,
-    TensorType,
-    TupleType,
-    TypeCall,
-    TypeKind,
-    TypeVar,
-)
-from ..params import array_bytes, read_array_bytes
+from ...relay.expr import Call, Constant, Expr, Function, GlobalVar, Let, Var
+from ...relay.types import TensorType, TypeKind
+from ..nodes.declarations import PointerType, PrimType, decl_buffer
+from ..nodes.expr import TVM_NAMES, IntrinsicName, PointerVar, pointer_of
+from ..params import array_bytes
+from ..target.target import Target
 from .module import IRModule, PrimFunc
-from .span import Span
+from .node_forms import FORMS, FORMS_BY_KIND, Form, is_expression, is_operator, key_of
+from .node_graph import Node, NodeGraph
+from .node_scripts import read_module, read_prim_func
 
 VERSION = "0.16.0"
-
-
-class _Form(NamedTuple):
-    """The attributes of a node: those that are other nodes, and those that are texts and numbers, in the order of the
-    arguments of its class. Numbers end in `#`."""
-
-    cls: type
-    nodes: str = ""
-    plain: str = ""
-
-
-_FORMS: dict[str, _Form] = {
-    "relay.Tuple": _Form(Tuple, "fields"),
-    "relay.TupleGetItem": _Form(TupleGetItem, "tuple_value", "index#"),
-    "relay.Let": _Form(Let, "var value body"),
-    "relay.If": _Form(If, "cond true_branch false_branch"),
-    "relay.Function": _Form(Function, "params body ret_type type_params attrs"),
-    "relay.RefCreate": _Form(RefCreate, "value"),
-    "relay.RefRead": _Form(RefRead, "ref"),
-    "relay.RefWrite": _Form(RefWrite, "ref value"),
-    "GlobalVar": _Form(GlobalVar, "", "name_hint"),
-    "relay.TensorType": _Form(TensorType, "shape", "dtype"),
-    "TupleType": _Form(TupleType, "fields"),
-    "FuncType": _Form(FuncType, "arg_types ret_type type_params type_constraints"),
-    "TypeVar": _Form(TypeVar, "", "name_hint kind#"),
-    "GlobalTypeVar": _Form(GlobalTypeVar, "", "name_hint kind#"),
-    "IncompleteType": _Form(IncompleteType, "", "kind#"),
-    "relay.TypeCall": _Form(TypeCall, "func args"),
-    "relay.RefType": _Form(RefType, "value"),
-    "Span": _Form(Span, "source_name", "line# end_line# column# end_column#"),
-    "IntImm": _Form(IntImm, "", "value# dtype"),
-    "FloatImm": _Form(FloatImm, "", "value# dtype"),
-    "tir.Var": _Form(PrimVar, "", "name dtype"),
-    "tir.SizeVar": _Form(SizeVar, "", "name dtype"),
-}
-_OLD = {
-    "relay.TypeVar": "TypeVar",
-    "relay.GlobalTypeVar": "GlobalTypeVar",
-    "relay.GlobalVar": "GlobalVar",
-    "relay.IncompleteType": "IncompleteType",
-    "relay.TupleType": "TupleType",
-    "relay.FuncType": "FuncType",
-    "relay.Op": "Op",
-    "Variable": "tir.Var",
-    "SizeVar": "tir.SizeVar",
-}
-"""The keys of types until v0.6, with those of today."""
+_OWN_NAMES = {name: own for own, name in TVM_NAMES.items() if name != "pow"}
+_UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def save_json(node: Any) -> str:
@@ -109,15 +48,13 @@ def save_json(node: Any) -> str:
 
 
 def load_json(json_str: str) -> Any:
-    """The node of a text of `save_json`, or of TVM since v0.6. ArgumentError for a text that is no such list, and for
-    nodes of types that are absent here."""
+    """The node of a text of `save_json`, or of TVM since v0.6, functions on buffers included. LoadError for a text that
+    is no such list, for nodes that do not fit each other, and for nodes of types that are absent here."""
+    graph = NodeGraph(json_str)
     try:
-        data = json.loads(json_str)
-        return _Reader(data["nodes"], data.get("b64ndarrays", [])).node(int(data["root"]))
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        if isinstance(error, StepwellError):
-            raise
-        raise ArgumentError(f"load_json: {type(error).__name__}: {error}") from None
+        return _Reader().node(graph.root)
+    except RecursionError:
+        raise LoadError(f"{graph.root!r}: nodes are nested too deeply") from None
 
 
 class _Writer:
@@ -154,14 +91,14 @@ class _Writer:
                 return _entry("tir.PrimFunc", script=self.position(str(node.op)))
             case IRModule():
                 return self.module(node)
-            case Operator():
+            case Operator() | IntrinsicName():
                 return {"type_key": "Op", "repr_str": node.name}
-            case str() | StringImm():
-                return {"type_key": "runtime.String", "repr_str": node if isinstance(node, str) else node.value}
+            case str():
+                return {"type_key": "runtime.String", "repr_str": node}
             case bool() | int():
-                return _entry("IntImm", value=int(node), dtype="bool" if isinstance(node, bool) else "int32")
+                return _entry("IntImm", value=int(node), dtype="bool" if isinstance(node, bool) else "int32", span=0)
             case float():
-                return _entry("FloatImm", value=node, dtype="float32")
+                return _entry("FloatImm", value=node, dtype="float32", span=0)
             case Mapping():
                 if all(isinstance(key, str) for key in node):  # pyright: ignore[reportUnknownVariableType]
                     values = [self.position(value) for value in node.values()]  # pyright: ignore[reportUnknownVariableType]
@@ -169,6 +106,14 @@ class _Writer:
                 return {"type_key": "Map", "data": [self.position(part) for pair in node.items() for part in pair]}  # pyright: ignore[reportUnknownVariableType]
             case list() | tuple():
                 return {"type_key": "Array", "data": [self.position(each) for each in node]}  # pyright: ignore[reportUnknownVariableType]
+            case CallExpr() | PureExternCall():
+                return self.call(node)
+            case PointerVar():
+                return self.pointer(node)
+            case ExtentImm():
+                return _entry("IntImm", value=node.value, dtype=node.dtype, span=0)
+            case DeclaredBuffer():
+                return self.buffer(node)
             case _:
                 return self.by_form(node)
 
@@ -180,14 +125,49 @@ class _Writer:
         constants = self.position({name: Constant(value) for name, value in mod.constants.items()})
         return _entry("IRModule", text=self.position(str(mod.op)), constants=constants)
 
+    def call(self, node: CallExpr | PureExternCall) -> dict[str, Any]:
+        """The entry of a call on numbers. ArgumentError for one that is an operation of a program."""
+        if isinstance(node, PureExternCall):
+            op, args = IntrinsicName("call_pure_extern"), [StringImm(node.name), *node.args]
+        elif type(node) is CallExpr or type(node) is IfThenElse:
+            op, args = IntrinsicName(node.op), list(node.args)
+        else:
+            raise ArgumentError(f"save_json of {type(node).__name__}, an operation of a program, expected its function")
+        return _entry("tir.Call", dtype=node.dtype, op=self.position(op), args=self.position(args), span=0)
+
+    def pointer(self, node: PointerVar) -> dict[str, Any]:
+        """The entry of the variable of an address."""
+        type = None if node.element is None else PointerType(PrimType(node.element), node.scope)
+        name, annotation = self.position(node.name), self.position(type)
+        return _entry("tir.Var", dtype=node.dtype, name=name, type_annotation=annotation, span=0)
+
+    def buffer(self, node: DeclaredBuffer) -> dict[str, Any]:
+        """The entry of a buffer."""
+        data = getattr(node, "pointer", None) or pointer_of(node.data)
+        parts = {
+            "data": data, "shape": node.shape, "strides": node.strides, "elem_offset": node.elem_offset,
+            "name": node.name, "axis_separators": node.axis_separators,
+        }  # fmt: skip
+        plain = {"dtype": node.dtype, "data_alignment": 64, "offset_factor": 1, "buffer_type": 1, "span": 0}
+        return _entry("tir.Buffer", **{name: self.position(value) for name, value in parts.items()}, **plain)
+
     def by_form(self, node: Any) -> dict[str, Any]:
-        """The entry of a node whose attributes are in `_FORMS`."""
-        for key, form in _FORMS.items():
-            if type(node) is form.cls:
-                nodes = {name: self.position(getattr(node, name)) for name in form.nodes.split()}
-                plain = {name.strip("#"): _plain(getattr(node, name.strip("#"))) for name in form.plain.split()}
-                return _entry(key, **nodes, **plain)
-        raise ArgumentError(f"save_json of {type(node).__name__}, expected a module, an expression or a type")
+        """The entry of a node whose attributes are in `FORMS`."""
+        key = key_of(node)
+        if key is None:
+            raise ArgumentError(f"save_json of {type(node).__name__}, expected a module, an expression or a type")
+        form = FORMS[key]
+        entries: dict[str, Any] = {name: self.position(getattr(node, name)) for name in form.nodes.split()}
+        for name in form.plain.split():
+            value = getattr(node, name.strip("#%$"))
+            entries[name.strip("#%$")] = self.position(value) if name.endswith("$") else _plain(value)
+        if isinstance(node, PrimExpr):
+            entries["dtype"] = "handle" if isinstance(node, StringImm) else node.dtype
+        if key in ("tir.Var", "tir.SizeVar"):
+            entries["type_annotation"] = 0
+        if is_expression(key) and key not in ("PrimType", "PointerType"):
+            entries["span"] = 0
+        return _entry(key, **entries)
 
 
 def _plain(value: Any) -> Any:
@@ -199,100 +179,182 @@ def _entry(key: str, **attributes: Any) -> dict[str, Any]:
 
 
 class _Reader:
-    def __init__(self, nodes: Sequence[Mapping[str, Any]], arrays: Sequence[str]):
-        self.entries = nodes
-        self.arrays = arrays
-        self.known: dict[int, Any] = {0: None}
+    def __init__(self) -> None:
+        self.known: dict[int, Any] = {}
 
-    def node(self, position: int) -> Any:
-        """The node at a position."""
-        if position not in self.known:
-            self.known[position] = self.read(self.entries[position])
-        return self.known[position]
+    def node(self, node: Node | None) -> Any:
+        """The object of a node."""
+        if node is None:
+            return None
+        if node.position not in self.known:
+            self.known[node.position] = node.graph.visit(node, self.read)
+        return self.known[node.position]
 
-    def read(self, entry: Mapping[str, Any]) -> Any:
-        """The node of an entry."""
-        key = _OLD.get(entry["type_key"], entry["type_key"])
-        attributes: Mapping[str, str] = entry.get("attrs", {})
-        if key in _FORMS:
-            return self.by_form(_FORMS[key], attributes)
-        readers: dict[str, Callable[[], Any]] = {
-            "relay.Var": lambda: Var(self.name(attributes["vid"]), self.node(int(attributes["type_annotation"]))),
-            "relay.Constant": lambda: Constant(
-                read_array_bytes(base64.b64decode(self.arrays[int(attributes["data"])]))
-            ),
-            "relay.Call": lambda: self.call(attributes),
-            "relay.Id": lambda: {"name_hint": self.text(attributes["name_hint"])},
-            "Op": lambda: operator_of(entry.get("repr_str") or entry["global_key"]),
-            "runtime.String": lambda: entry.get("repr_str", ""),
-            "Array": lambda: [self.node(each) for each in entry.get("data", ())],
-            "Map": lambda: self.map(entry),
-            "StrMap": lambda: self.map(entry),
-            "IRModule": lambda: self.module(attributes),
-            "tir.PrimFunc": lambda: self.prim_func(attributes),
-        }
-        if key not in readers:
-            raise ArgumentError(f"load_json: a node of type {key}, expected an expression or a type of graphs")
-        return readers[key]()
+    def read(self, node: Node) -> Any:
+        """The object of a node. LoadError for a node that does not fit its class."""
+        reader = _Reader.by_form if node.kind in FORMS_BY_KIND else _READERS.get(node.kind)
+        if reader is None:
+            raise node.error("expected a module, a function, an expression or a type")
+        try:
+            return reader(self, node)
+        except LoadError:
+            raise
+        except (StepwellError, *_UNFIT) as error:
+            raise node.error(f"attributes that do not fit each other ({type(error).__name__}: {error})") from None
 
-    def module(self, attributes: Mapping[str, str]) -> IRModule:
-        """A module of graphs, or of a text."""
-        if "text" not in attributes:
-            return IRModule(self.node(int(attributes["functions"])) or {})
-        constants = {name: each.array for name, each in self.node(int(attributes["constants"])).items()}
-        return IRModule(parse_mlir(self.node(int(attributes["text"]))).op, constants)
+    def attribute(self, node: Node, name: str) -> Any:
+        """The object of an attribute."""
+        return self.node(node.optional(name))
 
-    def prim_func(self, attributes: Mapping[str, str]) -> PrimFunc:
-        """A function on buffers. ArgumentError for one of TVM, which is a list of its statements."""
-        if "script" not in attributes:
-            raise ArgumentError("load_json: a function on buffers as TVM saves it, expected one of save_json here")
-        return PrimFunc(parse_mlir(self.node(int(attributes["script"]))).op)
-
-    def call(self, attributes: Mapping[str, str]) -> Call:
-        """A call. Its operator checks its attributes."""
-        op, args, attrs = (self.node(int(attributes[name])) for name in ("op", "args", "attrs"))
-        values = {} if attrs is None else attrs
-        return Call(op, args, values if isinstance(op, Expr) else {name: _value(each) for name, each in values.items()})
-
-    def map(self, entry: Mapping[str, Any]) -> dict[Any, Any]:
-        """A dictionary, whose keys are texts, or nodes at each second position."""
-        values = [self.node(each) for each in entry.get("data", ())]
-        if "keys" in entry:
-            return dict(zip(entry["keys"], values, strict=True))
-        return dict(zip(values[::2], values[1::2], strict=True))
-
-    def by_form(self, form: _Form, attributes: Mapping[str, str]) -> Any:
-        """A node of a class of `_FORMS`."""
+    def by_form(self, node: Node) -> Any:
+        """An object of a class of `FORMS`."""
+        form = FORMS_BY_KIND[node.kind]
         values: dict[str, Any] = {}
         for name in form.nodes.split():
-            value = self.node(int(attributes[name]))
+            if name == "lanes":
+                values[name] = parse_dtype(node.dtype("dtype")).lanes
+                continue
+            value = self.attribute(node, name)
             values["variable" if (form.cls, name) == (Let, "var") else name] = (
                 _value(value) if name == "attrs" else value
             )
         for name in form.plain.split():
-            if name.endswith("#"):
-                text = attributes[name[:-1]]
-                values[name[:-1]] = float(text) if form.cls is FloatImm else int(text)
-            elif name == "name_hint" and "var" in attributes:
-                values[name] = self.node(int(attributes["var"])).name
-            else:
-                text = attributes[name]
-                values[name] = self.text(text) if name in ("name", "name_hint") else text
+            values[name.strip("#%$")] = self.plain_attribute(node, name)
         if "kind" in values:
             values["kind"] = TypeKind(values["kind"])
         if form.cls is TensorType:
             values["shape"] = [_value(each) for each in values["shape"]]
-        return form.cls(**values)
+        if node.kind in ("Var", "SizeVar") and values["dtype"] == "handle":
+            return self.pointer(node, values["name"])
+        return self.checked(node, form, values)
 
-    def name(self, position: str) -> str:
-        """The name of a variable."""
-        return str(self.node(int(position))["name_hint"])
+    def checked(self, node: Node, form: Form, values: dict[str, Any]) -> Any:
+        """An object of attributes. LoadError for operands of two types, and for a result of another type than the node
+        states."""
+        if is_operator(form.cls) and "b" in values and values["a"].dtype != values["b"].dtype:
+            raise node.error(f"operands of type {values['a'].dtype} and {values['b'].dtype}, expected one type")
+        result = form.create(values)
+        is_number = isinstance(result, PrimExpr) and not isinstance(result, StringImm)
+        if is_number and node.has("dtype") and result.dtype != node.dtype("dtype"):
+            raise node.error(f"attribute 'dtype' is {node.dtype('dtype')!r}, expected {result.dtype!r}")
+        return result
 
-    def text(self, text: str) -> str:
-        """A name, which is a text, or the position of one."""
-        is_position = text.isdigit() and int(text) < len(self.entries)
-        node = self.node(int(text)) if is_position and self.entries[int(text)]["type_key"] == "runtime.String" else text
-        return str(node)
+    def plain_attribute(self, node: Node, name: str) -> Any:
+        """A number or a text. name: as of `Form.plain`."""
+        base = name.strip("#%$")
+        if name.endswith("#"):
+            return node.integer(base)
+        if name.endswith("%"):
+            return node.number(base)
+        if name == "name_hint" and node.has("var"):  # of v0.6
+            return self.attribute(node, "var").name
+        return node.dtype(name) if base == "dtype" else node.text(base)
+
+    def pointer(self, node: Node, name: str) -> PointerVar:
+        """The variable of an address."""
+        type = self.attribute(node, "type_annotation") if node.has("type_annotation") else None
+        if isinstance(type, PointerType) and isinstance(type.element_type, PrimType):  # pyright: ignore[reportUnnecessaryIsInstance]
+            return PointerVar(name, type.element_type.dtype, type.storage_scope)
+        return PointerVar(name)
+
+    def buffer(self, node: Node) -> DeclaredBuffer:
+        """A buffer, with memory of its own."""
+        data = self.node(node.child("data", "Var", "SizeVar")) if node.has("data") else None
+        scope = data.scope if isinstance(data, PointerVar) else node.text("storage_scope") if data is None else ""
+        separators = self.attribute(node, "axis_separators") if node.has("axis_separators") else None
+        return decl_buffer(
+            self.attribute(node, "shape"),
+            node.dtype("dtype"),
+            node.text("name"),
+            None,
+            self.attribute(node, "strides"),
+            self.attribute(node, "elem_offset"),
+            scope,
+            axis_separators=[int(each) for each in separators or ()],
+        )
+
+    def number_call(self, node: Node) -> PrimExpr:
+        """A call of a function on numbers."""
+        op, args = node.child("op", "Op"), cast("list[Any]", self.node(node.child("args", "Array")))
+        name = op.string.rpartition(".")[2] if not op.string.startswith("tir.llvm.") else op.string[4:]
+        name = IntrinsicName(_OWN_NAMES.get(name, name))
+        match name, args:
+            case "if_then_else", [condition, then, other]:
+                return IfThenElse(condition, then, other)
+            case "call_pure_extern", [StringImm(), *rest]:
+                return PureExternCall(node.dtype("dtype"), args[0].value, rest)
+            case _:
+                return CallExpr(node.dtype("dtype"), name, args)
+
+    def index_map(self, node: Node) -> Any:
+        """A map of indices."""
+        # lazy: maps of indices are written in terms of modules
+        from ..tir.index_map import IndexMap
+
+        inverse = self.attribute(node, "inverse_index_map") if node.has("inverse_index_map") else None
+        return IndexMap(self.attribute(node, "initial_indices"), self.attribute(node, "final_indices"), inverse)
+
+    def target(self, node: Node) -> Target:
+        """A target."""
+        attrs = cast("dict[str, Any]", _value(self.attribute(node, "attrs") or {}))
+        host = self.attribute(node, "host")
+        config = {"kind": node.child("kind").string, **attrs} | ({} if host is None else {"host": host})
+        keys = [each.string for each in node.children("keys")]
+        return Target(config | ({"keys": keys} if keys else {}))
+
+    def module(self, node: Node) -> IRModule:
+        """A module of functions, or of a text."""
+        if node.has("text"):
+            constants = {name: each.array for name, each in self.attribute(node, "constants").items()}
+            return IRModule(parse_mlir(node.child("text", "String").string).op, constants)
+        functions: dict[str, Node] = {}
+        for key, value in node.entries("functions"):
+            if isinstance(key, str) or value is None:
+                raise node.error(f"function {key!r} is {value!r}, expected a variable and a function")
+            functions[key.of("GlobalVar").text("name_hint")] = value
+        attrs = {key: value for key, value in node.entries("attrs") if isinstance(key, str)}
+        if functions and all(each.kind == "PrimFunc" and not each.has("script") for each in functions.values()):
+            return read_module(functions, attrs)
+        return IRModule({GlobalVar(name): self.node(each) for name, each in functions.items()})
+
+    def prim_func(self, node: Node) -> PrimFunc:
+        """A function on buffers: of a text, or of its statements."""
+        if node.has("script"):
+            return PrimFunc(parse_mlir(node.child("script", "String").string).op)
+        return read_prim_func(node)
+
+    def graph_call(self, node: Node) -> Call:
+        """A call in a graph. Its operator checks its attributes."""
+        op, args, attrs = (self.attribute(node, name) for name in ("op", "args", "attrs"))
+        values = {} if attrs is None else attrs
+        return Call(op, args, values if isinstance(op, Expr) else {name: _value(each) for name, each in values.items()})
+
+    def map(self, node: Node) -> dict[Any, Any]:
+        """A dictionary, whose keys are texts or nodes."""
+        return {key if isinstance(key, str) else self.node(key): self.node(value) for key, value in node.pairs}
+
+    def graph_variable(self, node: Node) -> Var:
+        """A variable of a graph."""
+        return Var(str(self.attribute(node, "vid")["name_hint"]), self.attribute(node, "type_annotation"))
+
+
+_READERS: Mapping[str, Callable[[_Reader, Node], Any]] = {
+    "relay.Var": _Reader.graph_variable,
+    "relay.Constant": lambda self, node: Constant(node.array("data")),
+    "relay.Call": _Reader.graph_call,
+    "relay.Id": lambda self, node: {"name_hint": node.text("name_hint")},
+    "Op": lambda self, node: operator_of(node.string),
+    "String": lambda self, node: node.string,
+    **dict.fromkeys(("bool", "int", "float"), lambda self, node: node.plain),
+    "Array": lambda self, node: [self.node(each) for each in node.items],
+    **dict.fromkeys(("Map", "DictAttrs"), _Reader.map),
+    "IRModule": _Reader.module,
+    "PrimFunc": _Reader.prim_func,
+    "Call": _Reader.number_call,
+    "Buffer": _Reader.buffer,
+    "IndexMap": _Reader.index_map,
+    "Target": _Reader.target,
+}
 
 
 def _value(node: Any) -> Any:

@@ -4,129 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from ....core.errors import LoadError, OptionError
-from ....dialects.schedule import TraceOp
 from ....module import Module
-from ....schedule.trace import Trace
-from ...mlir import parse_mlir
 from ..absent import report_absent
-from ..ir.comparison import structural_hash
 from ..ir.module import IRModule, PrimFunc
 from ..target.target import Target, TargetLike
 from ..tir import Schedule
+from .database_files import is_of_tvm, read_records, read_workloads
+from .records import MAIN, SCHEDULED, TuningRecord, Workload, normalized
 
 __getattr__ = report_absent("tvm.meta_schedule.database")
-
-MAIN = "main"
-"""The name of the function of a workload."""
-_SCHEDULED = ("tir.is_scheduled", "tirx.is_scheduled")
-"""The attributes of functions that somebody has scheduled."""
-_IGNORED = (*_SCHEDULED, "op_pattern")
-"""The attributes of functions, besides their symbols, in which equal workloads may differ."""
-
-
-def normalized(mod: Module) -> IRModule:
-    """The kernel of a module, or a kernel, as a workload: a module of one function `main` with its symbol. OptionError
-    for a module of several functions."""
-    name = MAIN
-    if not isinstance(mod, PrimFunc):
-        functions = IRModule(mod.op, mod.constants).items()
-        kernels = [func for _, func in functions if isinstance(func, PrimFunc)]
-        name = next((each for each, func in functions if isinstance(func, PrimFunc)), MAIN)
-        if len(kernels) != 1:
-            raise OptionError(f"a module of {len(kernels)} kernels, expected one")
-        (mod,) = kernels
-    for key in _IGNORED:
-        if key in mod.attrs:
-            mod = mod.without_attr(key)
-    return IRModule({MAIN: mod if "global_symbol" in mod.own_attrs else mod.with_attr("global_symbol", name)})
-
-
-@dataclass(frozen=True, eq=False)
-class Workload:
-    """A kernel, by its structure."""
-
-    mod: IRModule
-
-    @cached_property
-    def shash(self) -> int:
-        """A number that is equal for equal kernels."""
-        return structural_hash(self.mod[MAIN].with_attr("global_symbol", MAIN))
-
-    @property
-    def key(self) -> str:
-        """The number as text."""
-        return f"{self.shash:016x}"
-
-
-class Seconds(float):
-    """Seconds, as a number."""
-
-    __slots__ = ()
-
-    @property
-    def value(self) -> float:
-        """The number, as of an expression."""
-        return float(self)
-
-
-@dataclass(frozen=True, eq=False)
-class TuningRecord:
-    """A schedule of a kernel. run_secs: the seconds of the measured repetitions, empty if nothing was measured.
-    is_default: whether the schedule is the default schedule for the target."""
-
-    trace: Trace
-    workload: Workload
-    run_secs: Sequence[float] = field(default_factory=tuple[float, ...])
-    target: Target | None = None
-    args_info: Any = None
-    is_default: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "run_secs", tuple(Seconds(each) for each in self.run_secs or ()))
-
-    @property
-    def mean(self) -> float:
-        """The mean of the seconds, infinite without a measurement."""
-        return sum(self.run_secs) / len(self.run_secs) if self.run_secs else float("inf")
-
-    @property
-    def is_failed(self) -> bool:
-        """Whether all measurements failed."""
-        return bool(self.run_secs) and all(each >= _FAILED for each in self.run_secs)
-
-    def as_json(self) -> dict[str, Any]:
-        """The record as a database writes it: the program with its schedule, the seconds and the target, as values of
-        JSON."""
-        program = self.workload.mod.op.clone()
-        program.body.block.add_op(self.trace.op.clone())
-        target = None if self.target is None else str(self.target)
-        fields = {"program": str(program), "run_secs": [float(each) for each in self.run_secs], "target": target}
-        return fields | ({"is_default": True} if self.is_default else {})
-
-    def as_measure_candidate(self) -> Any:
-        """The schedule as one to measure."""
-        # lazy: candidates are measured by programs of users only
-        from .arg_info import args_info_of
-        from .candidates import MeasureCandidate
-
-        return MeasureCandidate(self.schedule(), self.args_info or args_info_of(self.workload.mod))
-
-    def schedule(self) -> Schedule:
-        """The kernel with the schedule."""
-        sch = Schedule(self.workload.mod, enable_check=False)
-        sch.replay(self.trace)
-        return sch
-
-
-_FAILED = 1e10
-"""The seconds by which TVM denotes a failed measurement (src/meta_schedule/database/database.cc, kMaxMeanTime)."""
 
 
 class Database:
@@ -180,7 +71,13 @@ class Database:
     def commit_tuning_record(self, record: TuningRecord) -> None:
         """Adds a record."""
         self.commit_workload(record.workload.mod)
-        self._records.setdefault(record.workload.shash, []).append(record)
+        self._add(record)
+
+    def _add(self, record: TuningRecord) -> None:
+        """Adds a record of a normalized kernel."""
+        shash = record.workload.shash
+        self._workloads.setdefault(shash, record.workload)
+        self._records.setdefault(shash, []).append(record)
 
     def get_top_k(self, workload: Workload, top_k: int) -> list[TuningRecord]:
         """The fastest records of a kernel, the fastest first. Those without a measurement are last, those of failed
@@ -256,7 +153,8 @@ class MemoryDatabase(Database):
 
 
 class JSONDatabase(Database):
-    """A database in a file of a folder, to which records are added."""
+    """A database in a file of a folder, to which records are added. Databases of TVM are read: a file with its records
+    remains as it is, and new ones are in a file of their own beside it, `*.stepwell.json`, which is read too."""
 
     def __init__(
         self,
@@ -267,27 +165,33 @@ class JSONDatabase(Database):
         allow_missing: bool = True,
         module_equality: str = "structural",
     ):
-        """work_dir: the folder, or path_tuning_record: the file; a record has its kernel, so no file `path_workload` is
-        written. allow_missing: whether a missing file is an empty database. OptionError without a path,
-        LoadError for a file that is missing or no database."""
+        """work_dir: the folder, or path_tuning_record: the file.  path_workload: the kernels of the records of TVM,
+        which are not written, since records of here have their kernels.  allow_missing: whether a missing file is an
+        empty database.  module_equality: ignored. OptionError without a path, LoadError for a file that is missing or
+        no database."""
         super().__init__()
         if work_dir is None and path_tuning_record is None:
             raise OptionError("JSONDatabase: expected work_dir or path_tuning_record")
-        self.path = Path(path_tuning_record or Path(work_dir or "") / "database_tuning_record.json")
-        self.path_tuning_record = str(self.path)
-        self.path_workload = str(path_workload or self.path.with_name("database_workload.json"))
-        if self.path.exists():
-            for line in self.path.read_text().splitlines():
-                super().commit_tuning_record(_read(line, self.path))
-        elif not allow_missing:
-            raise LoadError(f"{self.path}: there is nothing")
+        path = Path(path_tuning_record or Path(work_dir or "") / "database_tuning_record.json")
+        self.path_tuning_record = str(path)
+        self.path_workload = str(path_workload or path.with_name("database_workload.json"))
+        if not path.exists() and not allow_missing:
+            raise LoadError(f"{path}: there is nothing")
+        is_read_only = path.exists() and is_of_tvm(path)
+        self.path = path.with_suffix(".stepwell.json") if is_read_only else path
+        workloads = read_workloads(kernels) if (kernels := Path(self.path_workload)).exists() else []
+        for workload in workloads:
+            self._workloads.setdefault(workload.shash, workload)
+        for each in dict.fromkeys((path, self.path)):
+            for record in read_records(each, workloads) if each.exists() else ():
+                self._add(record)
 
     def commit_tuning_record(self, record: TuningRecord) -> None:
         """Adds a record, also to the file. OSError."""
         super().commit_tuning_record(record)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("a") as file:
-            file.write(f"{_write(record)}\n")
+            file.write(f"{json.dumps(record.as_json())}\n")
 
 
 class PyDatabase(Database):
@@ -368,32 +272,12 @@ def apply_database(
         if found is None:
             report(name)
             continue
-        scheduled = found[MAIN].with_attrs({**func.own_attrs, **dict.fromkeys(_SCHEDULED, True)})
+        scheduled = found[MAIN].with_attrs({**func.own_attrs, **dict.fromkeys(SCHEDULED, True)})
         result[name] = scheduled if "global_symbol" in func.own_attrs else scheduled.with_attr("global_symbol", name)
     return result
 
 
-def _write(record: TuningRecord) -> str:
-    """A record as a line of text."""
-    return json.dumps(record.as_json())
-
-
-def _read(line: str, path: Path) -> TuningRecord:
-    """The record of a line. LoadError for another text."""
-    try:
-        fields = json.loads(line)
-        program = parse_mlir(fields["program"])
-        (trace,) = (op for op in program.op.body.block.ops if isinstance(op, TraceOp))
-        seconds = [float(each) for each in fields["run_secs"]]
-        target = None if fields["target"] is None else Target(fields["target"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise LoadError(f"{path}: {line[:40]!r}, expected a record of a schedule: {error}") from None
-    trace.detach()
-    workload = Workload(IRModule(program.op))
-    return TuningRecord(Trace(trace), workload, seconds, target, is_default=bool(fields.get("is_default")))
-
-
 __all__ = [
     "Database", "JSONDatabase", "MemoryDatabase", "OrderedUnionDatabase", "PyDatabase", "ScheduleFnDatabase",
-    "TuningRecord", "UnionDatabase", "Workload", "apply_database",
+    "TuningRecord", "UnionDatabase", "Workload", "apply_database", "normalized",
 ]  # fmt: skip

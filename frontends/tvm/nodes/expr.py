@@ -22,10 +22,11 @@ from ....expressions.rewrite import Substitution
 _HANDLE = DType("int", 64)
 PREFIX = "tir."
 """The prefix of TVM's names of intrinsics."""
-_TVM_NAMES = {
+TVM_NAMES = {
     "abs": "fabs", "power": "pow", "shl": "shift_left", "shr": "shift_right", "and": "bitwise_and", "or": "bitwise_or",
     "xor": "bitwise_xor",
 }  # fmt: skip
+"""The names of intrinsics that TVM calls otherwise, without its prefix."""
 
 
 class IntrinsicName(str):
@@ -36,7 +37,7 @@ class IntrinsicName(str):
     @property
     def intrinsic(self) -> str:
         """TVM's name without its prefix."""
-        return _TVM_NAMES.get(self, self)
+        return TVM_NAMES.get(self, self)
 
     @property
     def name(self) -> str:
@@ -356,7 +357,7 @@ class Shuffle(Load):
 
 
 __all__ = [
-    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp", "ExternCallExpr",
-    "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp", "RegionBuffer", "Shuffle",
-    "pointer_of",
+    "TVM_NAMES", "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp",
+    "ExternCallExpr", "IntrinsicName", "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp",
+    "RegionBuffer", "Shuffle", "pointer_of",
 ]  # fmt: skip

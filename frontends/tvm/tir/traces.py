@@ -16,12 +16,15 @@ from ....dialects.schedule import INFERRED, BlockType, BoundMap, LoopType, Sched
 from ....dialects.tir.annotations import annotation_value
 from ....expressions.expr import FloatImm, IntImm, PrimExpr, StringImm
 from ....schedule.handles import BlockRV, ExprRV, Handle, LoopRV
+from ....schedule.rewriting.index_maps import bound_index_map
 from ....schedule.state import PRIMITIVES
 from ....schedule.trace import Instruction as _Instruction
 from ....schedule.trace import InstructionKind as _InstructionKind
 from ....schedule.trace import Trace as _Trace
 from ....schedule.trace import copy_instruction, python_line
+from ..ir.node_json import load_json
 from ..nodes.attributes import python_value
+from .index_map import IndexMap, with_sizes
 
 _OPS: Mapping[str, type[ScheduleOp]] = {op.name.partition(".")[2]: op for op in PRIMITIVES}
 
@@ -73,6 +76,12 @@ _FORMS: Mapping[str, _Form] = {
     "DecomposeReduction": _Form("decompose_reduction", _BOTH),
     "RFactor": _Form("rfactor", _LOOP, ("factor_axis",)),
     "StorageAlign": _Form("storage_align", _BLOCK, ("buffer_index", "axis", "factor", "offset")),
+    "TransformLayout": _Form(
+        "transform_layout",
+        ("block", "index_map"),
+        ("buffer_index", "buffer_side", "pad_value", "assume_injective_transform"),
+    ),
+    "TransformBlockLayout": _Form("transform_block_layout", _BLOCK, ("index_map",)),
     "SetAxisSeparator": _Form("set_axis_separator", _BLOCK, ("buffer_index", "buffer_side", "axis_separators")),
     "SetScope": _Form("set_scope", _BLOCK, ("buffer_index", "storage_scope")),
     "UnsafeSetDType": _Form("unsafe_set_dtype", _BLOCK, ("buffer_index", "dtype")),
@@ -86,9 +95,13 @@ _FORMS: Mapping[str, _Form] = {
     "FuseReductionEpilogue": _Form("fuse_reduction_epilogue", ("reduction_block", "epilogue_block")),
     "EnterPostproc": _Form("enter_postproc"),
 }
-"""The kinds of TVM 0.16 (src/tir/schedule/primitive), without those that take index maps."""
+"""The kinds of TVM 0.16 (src/tir/schedule/primitive), without those that cache by index maps."""
+_NEWER_KINDS = {"GetSBlock": "GetBlock"}
+"""The kinds of v0.24, with those of v0.16."""
+_MAPS = ("TransformLayout", "TransformBlockLayout")
+"""The kinds that take index maps."""
 _SIDES = ("read", "write")
-_FLAGS = frozenset(("preserve_unit_iters", "preserve_unit_loops", "disable_predication"))
+_FLAGS = frozenset(("preserve_unit_iters", "preserve_unit_loops", "disable_predication", "assume_injective_transform"))
 _LISTS = frozenset(("consumer_blocks",))
 _HEADER = ("# from tvm import tir", "def apply_trace(sch: tir.Schedule) -> None:")
 
@@ -304,7 +317,7 @@ def _operation(
         raise OptionError(
             f"{kind}: {len(inputs)} inputs and {len(attrs)} attributes, expected {', '.join(form.inputs + form.attrs)}"
         )
-    arguments |= {name: _attribute(name, value) for name, value in zip(form.attrs, attrs, strict=False)}
+    arguments |= {name: _attribute(name, value, handles) for name, value in zip(form.attrs, attrs, strict=False)}
     types = [_type_of(each) for each in outputs]
     built = op.create_from(types, **_completed(form.name, arguments))
     for handle, value in zip(outputs, built.results, strict=True):
@@ -328,12 +341,16 @@ def _completed(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
 def _input(value: Any, handles: dict[int, tuple[Any, SSAValue]]) -> Any:
     if isinstance(value, list | tuple):
         return [_input(each, handles) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, BoundMap):
+        return BoundMap(value.map, tuple(_input(each, handles) for each in value.values))
     if isinstance(value, Handle) or (isinstance(value, PrimExpr) and not isinstance(value, _CONSTANTS)):
         return handles.setdefault(id(value), (value, create_ssa_value(_type_of(value))))[1]
     return _plain(value)
 
 
-def _attribute(name: str, value: Any) -> Any:
+def _attribute(name: str, value: Any, handles: dict[int, tuple[Any, SSAValue]]) -> Any:
+    if isinstance(value, BoundMap):
+        return _input(value, handles)
     value = _plain(value)
     if name in _FLAGS:
         return bool(value)
@@ -366,6 +383,8 @@ def _instruction_json(inst: Instruction, names: dict[SSAValue, str]) -> list[Any
     """An instruction as JSON. names: those of the results so far, to which its own are added."""
     form = _FORMS[_known(str(inst.kind))]
     arguments = inst.op.arguments()
+    if any(isinstance(each, BoundMap) for each in arguments.values()):
+        raise UnsupportedError(f"JSON of {inst.kind}: an index map, expected numbers and texts")
     if form.name == "blockize" and len(arguments["target"]) == 1:
         (arguments["target"],) = arguments["target"]
     inputs = [_json_input(each, names) for name in form.inputs for each in _items(name, arguments)]
@@ -404,8 +423,8 @@ def _json_input(value: Any, names: Mapping[SSAValue, str]) -> Any:
 
 
 def _json_attribute(name: str, value: Any) -> Any:
-    if isinstance(value, BoundMap | DenseArrayBase):
-        raise UnsupportedError(f"JSON of {name}: an index map, expected numbers and texts")
+    if isinstance(value, DenseArrayBase):
+        raise UnsupportedError(f"JSON of {name}: an array, expected numbers and texts")
     if name == "buffer_side":
         return _SIDES.index(value)
     return "main" if name == "func_name" and value is None else int(value) if isinstance(value, bool) else value
@@ -418,10 +437,45 @@ def _instruction_of(entry: Any, handles: dict[str, Handle]) -> Instruction:
             pass
         case _:
             raise OptionError(f"JSON of an instruction: {entry!r}, expected [kind, inputs, attributes, outputs]")
+    kind, inputs, attrs = _completed_entry(kind, inputs, attrs)
     given = [_value_of(each, handles) for each in inputs]
+    if kind in _MAPS:
+        attrs = [_index_map(each, handles) if _is_json(each) else each for each in attrs]
     for name in outputs:
         handles[name] = _HANDLES[name[0]](name)
     return Instruction(InstructionKind.get(kind), given, attrs, [handles[name] for name in outputs])
+
+
+def _completed_entry(kind: str, inputs: Sequence[Any], attrs: Sequence[Any]) -> tuple[str, list[Any], list[Any]]:
+    """The kind, inputs and attributes of an instruction in v0.16, for those of other versions."""
+    kind, inputs, attrs = _NEWER_KINDS.get(kind, kind), list(inputs), list(attrs)
+    if kind in ("CacheRead", "CacheWrite") and len(inputs) == 1:  # until v0.9
+        inputs.append([])
+    if kind == "TransformLayout" and len(inputs) == 1 and len(attrs) > 2:  # until v0.10
+        inputs.append(attrs.pop(2))
+    return kind, inputs, attrs
+
+
+def _is_json(value: object) -> bool:
+    return isinstance(value, str) and value.startswith("{") and value.endswith("}")
+
+
+def _index_map(text: str, handles: Mapping[str, Handle]) -> Any:
+    """The map of JSON, whose variables other than indices are results of instructions; the number of a map to one."""
+    read = load_json(text)
+    if not isinstance(read, IndexMap):
+        raise OptionError(f"JSON of an instruction: {type(read).__name__}, expected an index map")
+    if len(read.final_indices) == 1 and isinstance(read.final_indices[0], IntImm | FloatImm):
+        return read.final_indices[0].value
+
+    def result(name: str) -> Any:
+        if name not in handles:
+            raise OptionError(
+                f"JSON of an index map: {name!r}, expected an index, or a result of an instruction before"
+            )
+        return handles[name]
+
+    return bound_index_map(with_sizes(read, result), len(read.initial_indices))
 
 
 def _value_of(value: Any, handles: Mapping[str, Handle]) -> Any:
@@ -431,6 +485,8 @@ def _value_of(value: Any, handles: Mapping[str, Handle]) -> Any:
             return [_value_of(each, handles) for each in value]  # pyright: ignore[reportUnknownVariableType]
         case str() if len(value) >= 2 and value[0] == value[-1] == '"':
             return value[1:-1]
+        case str() if _is_json(value):
+            return _index_map(value, handles)
         case str() if value == "None":
             return None
         case str() if value not in handles:

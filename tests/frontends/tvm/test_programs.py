@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stepwell.core.errors import ArgumentError, OptionError, UnsupportedError
+from stepwell.core.errors import ArgumentError, LoadError, OptionError, UnsupportedError
 from stepwell.frontends import tvm
 from stepwell.frontends.relay.parsing import RelayTextError
 from stepwell.frontends.tvm import relay
@@ -247,7 +247,7 @@ def test_modules_are_read_from_json_as_they_were_saved() -> None:
         read = tvm.ir.load_json(tvm.ir.save_json(each))
         assert type(read) is type(each)
         assert read.script() == each.script()
-    with pytest.raises(ArgumentError, match="load_json"):
+    with pytest.raises(LoadError, match="load_json"):
         tvm.ir.load_json("{}")
 
 
