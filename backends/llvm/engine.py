@@ -251,7 +251,8 @@ def _run_once(function: Callable[[], object], *_keep_alive: object) -> None:
 
 
 SCALAR_LOOPS = "scalar-loops"
-"""The attribute of functions with loops that LLVM may turn into vectors, or whose instructions precede no loop."""
+"""The attribute of functions with loops of scalars, which LLVM may turn into vectors, or with debug information, whose
+invariant instructions remain in their loops."""
 
 # Above its first level the code generator takes superlinear time in the length of the longest block: 6.7 s against 1.5
 # s for a block of 13,000 instructions, a completely unrolled product of small matrices. The code is hardly worse.

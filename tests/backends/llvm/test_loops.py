@@ -85,42 +85,47 @@ LOOP = """func.func @main(%a: memref<4096xf32>, %b: memref<4096xf32>, %n: index)
   }}
   func.return
 }}"""
-SCALARS = "%x = memref.load {0}[%i] : memref<{1}xf32>\nmemref.store %x, {2}[%i] : memref<{1}xf32>"
+FUNCTIONS = """\
+func.func private @far(%i: index) attributes {stepwell.noinline} {
+  func.return
+}
+func.func private @near(%i: index) {
+  func.return
+}
+"""
+SCALARS = "%x = memref.load %a[%i] : memref<4096xf32>\nmemref.store %x, %b[%i] : memref<4096xf32>"
 VECTORS = (
     "%x = vector.load %a[%i] : memref<4096xf32>, vector<8xf32>\n"
     "vector.store %x, %b[%i] : memref<4096xf32>, vector<8xf32>"
 )
 
 
+OUTER = "scf.for %k = %c0 to %n step %c8 {{\n{}\n}}"
+
+
 @pytest.mark.parametrize(
-    ("loop", "is_scalar"),
+    ("body", "is_scalar"),
     [
-        ({"trips": 512, "extent": "%n", "step": "%c8", "body": VECTORS}, False),
-        ({"trips": 512, "extent": "%n", "step": "%c1", "body": SCALARS.format("%a", 4096, "%b")}, True),
-        ({"trips": 16, "extent": "%trips", "step": "%c1", "body": SCALARS.format("%a", 4096, "%b")}, True),
-        ({"trips": 16, "extent": "%trips", "step": "%c1", "body": SCALARS.format("%s", 16, "%s")}, False),
-        ({"trips": 17, "extent": "%trips", "step": "%c1", "body": SCALARS.format("%s", 16, "%s")}, True),
-        ({"trips": 16, "extent": "%n", "step": "%c1", "body": SCALARS.format("%s", 16, "%s")}, True),
+        (VECTORS, False),
+        (SCALARS, True),
+        (OUTER.format(VECTORS.replace("%i", "%k")), False),
+        (OUTER.format(SCALARS.replace("%i", "%k")), True),
         (
-            {
-                "trips": 512,
-                "extent": "%n",
-                "step": "%c1",
-                "body": f"scf.for %k = %c0 to %n step %c8 {{\n{VECTORS.replace('%i', '%k')}\n}}",
-            },
-            False,
+            "%x = vector.load %a[%i] : memref<4096xf32>, vector<8xf32>\n"
+            "%y = vector.reduction <add>, %x : vector<8xf32> into f32\nmemref.store %y, %b[%i] : memref<4096xf32>",
+            True,
         ),
+        ("func.call @far(%i) : (index) -> ()", False),
+        ("func.call @near(%i) : (index) -> ()", True),
     ],
 )
-def test_loops_of_scalars_get_all_of_the_optimization(parse_upstream, loop: dict[str, object], is_scalar: bool) -> None:
-    text = emit_module(parse_upstream(LOOP.format(**loop))).text
+def test_functions_with_loops_of_scalars_are_marked(parse_upstream, body: str, is_scalar: bool) -> None:
+    text = emit_module(parse_upstream(FUNCTIONS + LOOP.format(trips=512, extent="%n", step="%c1", body=body))).text
     assert (f'"{SCALAR_LOOPS}"' in text) is is_scalar
 
 
 def test_a_loop_of_scalars_becomes_vectors_and_a_tile_registers(parse_upstream) -> None:
-    scalars = emit_module(
-        parse_upstream(LOOP.format(trips=4096, extent="%trips", step="%c1", body=SCALARS.format("%a", 4096, "%b")))
-    )
+    scalars = emit_module(parse_upstream(LOOP.format(trips=4096, extent="%trips", step="%c1", body=SCALARS)))
     assert re.search(r"store <\d+ x float>", ObjectCode.of([scalars.text], Processor.host()).optimized_text)
     tile = """\
 scf.for %k = %c0 to %n step %c8 {
