@@ -185,7 +185,9 @@ def _sum_by_lanes(nest: Nest, tile: Tile) -> None:
     keep_in_registers(sch, partial, summed[0], inner)
     # The check of `vectorize` admits no sums of lanes, and traces of functions of users are replayed with checks.
     if inside and nest.is_of_graph:
-        sch.vectorize(sch.get_loops(block)[-1])
+        lanes = sch.get_loops(block)[-1]
+        sch.decompose_reduction(block, lanes)
+        sch.vectorize(lanes)
     if tile.lanes > nest.line_lanes:
         lane = sch.split(sch.get_loops(block)[-1], [None, nest.line_lanes])[1]
         vector = sch.rfactor(lane, -1)

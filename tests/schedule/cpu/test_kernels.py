@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
@@ -117,6 +118,18 @@ def test_products(size: int, count: int) -> None:
         if (number + size) % 2 == (count == 3):
             result, expected = product(a, b, c)
             np.testing.assert_allclose(result, expected, rtol=1e-3, atol=1e-4, err_msg=str(number))
+
+
+@pytest.mark.parametrize("length", [64, 100, 128])
+def test_the_last_sum_of_a_row_is_of_whole_vectors(length: int) -> None:
+    """The zeros precede the sums of lanes, so that no lane is added apart."""
+    x, w = relay.var("x", shape=(1, length)), relay.var("w", shape=(64, length))
+    graph = build_graph(relay.module(relay.Function([x, w], relay.nn.dense(x, w))))
+    widths = {int(width) for width in re.findall(r"<(\d+) x float>", graph.program.source("llvm"))}
+    assert all(width & (width - 1) == 0 for width in widths)
+    a, b, result = random(1, length), random(64, length), np.empty((1, 64), np.float32)
+    graph.program["main"](a, b, result)
+    np.testing.assert_allclose(result, a @ b.T, rtol=1e-4, atol=1e-4)
 
 
 # Threads
