@@ -45,8 +45,9 @@ _FOOTER = """\
 !0 = !{!"branch_weights", i32 2000, i32 1}
 !1 = !{i32 1}
 !2 = !{!"branch_weights", i32 1, i32 2000}
-!3 = distinct !{!3, !4}
+!3 = distinct !{!3, !4, !5}
 !4 = !{!"llvm.loop.unroll.disable"}
+!5 = !{!"llvm.loop.align", i32 64}
 """
 
 
