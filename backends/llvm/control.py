@@ -57,7 +57,7 @@ def emit_loop(
 
     work: of an iteration, perhaps infinite.  cost: the work of an iteration that its loops do not subtract from the
     budget.  is_row: whether the loop polls after all its iterations, up to `_ROW_WORK`, not meanwhile.
-    is_tile: whether LLVM keeps the loop as it is, without several iterations at a time, at the start of a cache line.
+    is_tile: whether LLVM keeps the loop as it is, without several iterations at a time, at a multiple of 32 bytes.
     """
     loop = _Loop(f, kind, types, hint, ", !llvm.loop !3" if is_tile else "")
     trips, step = _trip_count(bounds), constant_value_of_operand(bounds[2])

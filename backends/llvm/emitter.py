@@ -47,7 +47,7 @@ _FOOTER = """\
 !2 = !{!"branch_weights", i32 1, i32 2000}
 !3 = distinct !{!3, !4, !5}
 !4 = !{!"llvm.loop.unroll.disable"}
-!5 = !{!"llvm.loop.align", i32 64}
+!5 = !{!"llvm.loop.align", i32 32}
 """
 
 
