@@ -332,6 +332,7 @@ def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int,
 
 
 def _has_scalar_loops(module: llvm.ModuleRef) -> bool:
+    """Whether a module defines a function that needs the vectorizers or the code motion of LLVM."""
     return any(
         f'"{SCALAR_LOOPS}"'.encode() in attributes
         for function in module.functions

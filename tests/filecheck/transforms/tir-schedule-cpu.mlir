@@ -38,8 +38,9 @@ relay.func primitive @layer("a" %a: tensor<4x64xf32>, "b" %b: tensor<5x64xf32>) 
 // CHECK-NEXT:                  for ax0 in T.vectorized(16):
 // CHECK-NEXT:                      with T.block("T_matmul_NT_rf_update"):
 // CHECK:           for ax0_1, ax1_1 in T.grid(2, 5):
-// CHECK-NEXT:          for k_1 in T.vectorized(16):
-// CHECK-NEXT:              with T.block("T_matmul_NT"):
+// CHECK-NEXT:              with T.block("T_matmul_NT_init"):
+// CHECK:               for k_1 in T.vectorized(16):
+// CHECK-NEXT:              with T.block("T_matmul_NT_update"):
 
 // A sum of few steps stays as it is.
 relay.func primitive @columns("a" %a: tensor<3x5xf32>) {
