@@ -28,10 +28,11 @@ from ...dialects.attributes import (
     VARIADIC_FUNCTION,
 )
 from . import small_floats
-from .engine import SCALAR_LOOPS
+from .engine import UNFINISHED_LOOPS
 from .function import LlvmFunctionEmitter, LlvmModule, Lowerings, call_instruction, global_symbol, lowering_unsupported
 from .linking import CALL_PYTHON, DISPATCHER, RUN_PARALLEL, entry_name
 from .memref import first_element_pointer, load_value, store_value, to_memory
+from .scalar_loops import has_scalar_loops
 from .signatures import argument_dtype
 from .types import bit_width, byte_size, is_bool, is_sub_byte, layout_of, llvm_memory_type, register_type
 
@@ -66,7 +67,8 @@ def emit_function(module: LlvmModule, function: func.FuncOp) -> str:
     f.walk(function.body.block)
     name = global_symbol(symbol)
     noinline = " noinline" if NOINLINE in function.attributes else ""
-    loops = f' "{SCALAR_LOOPS}"' if f.has_scalar_loops or f.debug is not None else ""
+    is_unfinished = f.debug is not None or has_scalar_loops(function, module.function)
+    loops = f' "{UNFINISHED_LOOPS}"' if is_unfinished else ""
     return f.finish(f"define internal i32 {name}({', '.join(parameters)}) nounwind{noinline}{loops}{debug}")
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil, inf
 
-from xdsl.dialects import arith, cf, func, memref, scf
-from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects import arith, cf, memref, scf
+from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ...analysis.sums import TILE_BYTES, updated_bytes
-from ...dialects.attributes import ABOUT_ARGUMENT, NOINLINE, PARALLEL, UNLIKELY
+from ...dialects.attributes import ABOUT_ARGUMENT, UNLIKELY
 from ..runtime.signature import Failure
 from .function import LlvmFunctionEmitter, Lowerings, Value, lowering_unsupported
 from .polls import POLL_WORK, spend
@@ -27,7 +27,6 @@ values.
 """
 Iteration = Callable[[str, list[Value]], tuple[list[str], str]]
 """As `Body`; returns the next value of the induction variable, too."""
-_LOOPS = (scf.ForOp, scf.WhileOp, scf.ParallelOp)
 _LITTLE_WORK = 64
 """The work of an iteration that is small beside a poll, at most."""
 _LEAST_PART = 8
@@ -248,7 +247,6 @@ def _enter(f: LlvmFunctionEmitter, kind: str, bounds: tuple[str, str], inside: s
 
 def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
     block = op.body.block
-    f.has_scalar_loops |= _computes_scalars(f, block)
     variable, *arguments = block.args
 
     def body(index: str, carried: list[Value]) -> list[str]:
@@ -277,24 +275,6 @@ def _for(f: LlvmFunctionEmitter, op: scf.ForOp) -> None:
             is_tile=updated_bytes(block) >= TILE_BYTES,
         ),
     )
-
-
-def _computes_scalars(f: LlvmFunctionEmitter, body: Block) -> bool:
-    """Whether a loop contains neither loops, calls of functions of their own, nor operations on vectors; or takes
-    scalars from vectors: LLVM makes vectors of the last steps of several reductions."""
-    ops = list(body.walk())
-    of_vectors = [op for op in ops if any(isinstance(value.type, VectorType) for value in op.operands)]
-    if any(not isinstance(result.type, VectorType) for op in of_vectors for result in op.results):
-        return True
-    has_vectors = of_vectors or any(isinstance(result.type, VectorType) for op in ops for result in op.results)
-    return not has_vectors and not any(isinstance(op, _LOOPS) or _is_outlined_call(f, op) for op in ops)
-
-
-def _is_outlined_call(f: LlvmFunctionEmitter, op: Operation) -> bool:
-    """Whether an operation calls a function that LLVM does not inline."""
-    if not isinstance(op, func.CallOp):
-        return False
-    return PARALLEL in op.attributes or NOINLINE in f.module.function(op.callee.string_value()).attributes
 
 
 def _cost(f: LlvmFunctionEmitter, block: Block) -> int:
@@ -356,7 +336,6 @@ def _nest(f: LlvmFunctionEmitter, op: scf.ParallelOp, bounds: list[tuple[str, st
         f.walk(op.body.block)
         return
     variable = op.body.block.args[axis]
-    f.has_scalar_loops |= _computes_scalars(f, op.body.block)
 
     def body(index: str, _: list[Value]) -> list[str]:
         f.bind(variable, index)
@@ -388,7 +367,6 @@ def _if(f: LlvmFunctionEmitter, op: scf.IfOp) -> None:
 
 
 def _while(f: LlvmFunctionEmitter, op: scf.WhileOp) -> None:
-    f.has_scalar_loops = True
     header, inside, after = f.fresh_label("while"), f.fresh_label("do"), f.fresh_label("done")
     before, test = op.before_region.block, op.before_region.block.last_op
     assert isinstance(test, scf.ConditionOp)

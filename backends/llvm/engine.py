@@ -250,7 +250,7 @@ def _run_once(function: Callable[[], object], *_keep_alive: object) -> None:
     function()
 
 
-SCALAR_LOOPS = "scalar-loops"
+UNFINISHED_LOOPS = "unfinished-loops"
 """The attribute of functions with loops of scalars, which LLVM may turn into vectors, or with debug information, whose
 invariant instructions remain in their loops."""
 
@@ -324,17 +324,17 @@ def _run_passes(module: llvm.ModuleRef, machine: llvm.TargetMachine, level: int,
     options.loop_vectorization = level > 0
     options.slp_vectorization = slp_vectorization
     passes = llvm.create_pass_builder(machine, options)
-    manager = passes.getModulePassManager() if level == 0 or _has_scalar_loops(module) else _passes_of_vectors()
+    manager = passes.getModulePassManager() if level == 0 or _has_unfinished_loops(module) else _passes_of_vectors()
     try:
         _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, passes)
     finally:
         _delete(manager)
 
 
-def _has_scalar_loops(module: llvm.ModuleRef) -> bool:
-    """Whether a module defines a function that needs the vectorizers or the code motion of LLVM."""
+def _has_unfinished_loops(module: llvm.ModuleRef) -> bool:
+    """Whether a module defines a function with the attribute `UNFINISHED_LOOPS`."""
     return any(
-        f'"{SCALAR_LOOPS}"'.encode() in attributes
+        f'"{UNFINISHED_LOOPS}"'.encode() in attributes
         for function in module.functions
         if not function.is_declaration
         for attributes in function.attributes

@@ -152,8 +152,6 @@ class LlvmFunctionEmitter:
         self._variables: dict[str, str] = {}
         self.is_in_long_loop = False
         """Whether the iterations of a loop whose body is being emitted take an unknown time."""
-        self.has_scalar_loops = False
-        """Whether the function contains a loop that LLVM's optimization may turn into vectors."""
 
     # names and text
 

@@ -75,9 +75,6 @@ class ExpressionWriter(ABC):
             return f"T.bool({bool(value)})"
         return str(value) if dtype == "int32" else f"T.{number_type(node)}({value})"
 
-    def real(self, node: Node) -> str:
-        return f"T.{number_type(node)}({_real_text(node.number('value'))})"
-
     def string(self, node: Node) -> str:
         return repr(node.text("value"))
 
@@ -140,8 +137,7 @@ class ExpressionWriter(ABC):
     def load(self, node: Node) -> str:
         buffer = self.buffer(node.child("buffer", "Buffer"))
         indices = [self.expression(each) for each in node.children("indices")]
-        predicate = node.optional("predicate") if node.has("predicate") else None
-        if predicate is not None:
+        if (predicate := node.find("predicate")) is not None:
             return f"{buffer}.vload([{', '.join(indices)}], predicate={self.expression(predicate)})"
         return f"{buffer}[{', '.join(indices) or '()'}]"
 
@@ -178,7 +174,7 @@ _EXPRESSIONS: Mapping[str, Callable[[ExpressionWriter, Node], str]] = {
     **dict.fromkeys(SCALARS, lambda writer, node: writer.variable(node)),
     "Buffer": lambda writer, node: writer.buffer(node),
     "IntImm": ExpressionWriter.integer,
-    "FloatImm": ExpressionWriter.real,
+    "FloatImm": lambda _, node: _real_literal(node),
     "StringImm": ExpressionWriter.string,
     "Cast": ExpressionWriter.cast,
     **dict.fromkeys(_INFIX, ExpressionWriter.infix),
@@ -222,9 +218,10 @@ def dictionary(pairs: Iterable[tuple[str | Node, Node | None]]) -> str:
     return f"{{{', '.join(f'{_key(key)}: {literal(value)}' for key, value in pairs)}}}"
 
 
-def _real_text(value: float) -> str:
-    """A float as a literal; infinities and NaN as texts."""
-    return repr(value) if isfinite(value) else repr(str(value))
+def _real_literal(node: Node) -> str:
+    """A float in its data type; infinities and NaN are texts."""
+    value = node.number("value")
+    return f"T.{number_type(node)}({value if isfinite(value) else str(value)!r})"
 
 
 def _key(key: str | Node) -> str:
@@ -246,7 +243,7 @@ def _literal_of(node: Node) -> str:
             dtype, value = node.dtype("dtype"), node.integer("value")
             return repr(bool(value)) if dtype == "bool" else f"T.{dtype}({value})" if dtype != "int32" else str(value)
         case "FloatImm":
-            return f"T.{number_type(node)}({_real_text(node.number('value'))})"
+            return _real_literal(node)
         case "Array":
             return f"[{', '.join(literal(each) for each in node.items)}]"
         case "Map" | "DictAttrs":

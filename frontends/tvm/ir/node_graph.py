@@ -179,6 +179,10 @@ class Node:
             raise self._mismatch(name, f"the position of one of {len(self.graph)} nodes", raw)
         return None if node.kind == _NONE else node
 
+    def find(self, name: str) -> Node | None:
+        """Another node, None for no node and for a missing attribute."""
+        return self.optional(name) if self.has(name) else None
+
     def child(self, name: str, *kinds: str) -> Node:
         """Another node. kinds: those that it may have, by default any."""
         node = self.optional(name)
@@ -199,7 +203,7 @@ class Node:
 
     def entries(self, name: str) -> list[tuple[str | Node, Node | None]]:
         """The keys and values of a map, or of attributes; none for no node."""
-        node = self.optional(name) if self.has(name) else None
+        node = self.find(name)
         return [] if node is None else node.pairs
 
     @property

@@ -252,7 +252,7 @@ class _Reader:
 
     def pointer(self, node: Node, name: str) -> PointerVar:
         """The variable of an address."""
-        type = self.attribute(node, "type_annotation") if node.has("type_annotation") else None
+        type = self.node(node.find("type_annotation"))
         if isinstance(type, PointerType) and isinstance(type.element_type, PrimType):  # pyright: ignore[reportUnnecessaryIsInstance]
             return PointerVar(name, type.element_type.dtype, type.storage_scope)
         return PointerVar(name)
@@ -261,7 +261,7 @@ class _Reader:
         """A buffer, with memory of its own."""
         data = self.node(node.child("data", "Var", "SizeVar")) if node.has("data") else None
         scope = data.scope if isinstance(data, PointerVar) else node.text("storage_scope") if data is None else ""
-        separators = self.attribute(node, "axis_separators") if node.has("axis_separators") else None
+        separators = self.node(node.find("axis_separators"))
         return decl_buffer(
             self.attribute(node, "shape"),
             node.dtype("dtype"),
@@ -291,7 +291,7 @@ class _Reader:
         # lazy: maps of indices are written in terms of modules
         from ..tir.index_map import IndexMap
 
-        inverse = self.attribute(node, "inverse_index_map") if node.has("inverse_index_map") else None
+        inverse = self.node(node.find("inverse_index_map"))
         return IndexMap(self.attribute(node, "initial_indices"), self.attribute(node, "final_indices"), inverse)
 
     def target(self, node: Node) -> Target:

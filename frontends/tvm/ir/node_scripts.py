@@ -280,7 +280,7 @@ class _Function(ExpressionWriter):
         if not 0 <= number < len(_LOOPS):
             raise node.error(f"attribute 'kind' is {number}, expected 0 to {len(_LOOPS) - 1}")
         arguments = [self._interval(node.child("min"), node.child("extent"), ", ")]
-        step = node.optional("step") if node.has("step") else None
+        step = node.find("step")
         if step is not None and not is_number(step, 1):
             arguments.append(f"step={self.expression(step)}")
         if number == len(_LOOPS) - 1:
@@ -358,8 +358,7 @@ class _Function(ExpressionWriter):
     def store(self, node: Node, is_last: bool) -> None:
         buffer, value = self.buffer(node.child("buffer", "Buffer")), self.expression(node.child("value"))
         indices = [self.expression(each) for each in node.children("indices")]
-        predicate = node.optional("predicate") if node.has("predicate") else None
-        if predicate is not None:
+        if (predicate := node.find("predicate")) is not None:
             condition = self.expression(predicate)
             self._emit(f"{buffer}.vstore([{', '.join(indices)}], {value}, predicate={condition})")
         else:

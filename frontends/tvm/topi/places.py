@@ -16,7 +16,7 @@ from ....expressions.functions import max as greatest
 from ....expressions.tensor import Tensor, is_same_extent
 from ....operators.elements import build_tensor, element_or_zero
 from ....operators.extents import known_extent
-from ....operators.scans import accumulate
+from ....operators.scans import cumsum
 from ....operators.sorting import binary_search as search_rows
 from ....operators.sorting import is_before, merge_sort
 
@@ -33,7 +33,7 @@ def argwhere(output_shape: Tensor | Sequence[Any], condition: Tensor) -> Tensor:
         shape = f"output_shape {list(output_shape)} for {condition.ndim} dimensions"
         raise TeError(f"argwhere: {shape}, expected a number of rows, and a column for each dimension")
     chosen = build_tensor(condition.shape, lambda *i: cast("int32", condition(*i) != 0), "argwhere_chosen")
-    counts = accumulate(chosen, lambda a, b: a + b, 0, "argwhere_counts")
+    counts = cumsum(chosen)
     size = counts.shape[0]
     rows = search_rows(output_shape[:1], size, lambda i, place: counts(place) <= i[0], "argwhere")
 
@@ -80,7 +80,7 @@ def unique(data: Tensor, is_sorted: bool = True, return_counts: bool = False) ->
         return cast("int32", any_of(n.equal(0), is_before(ordered(greatest(n - 1, 0)), ordered(n))))
 
     firsts = build_tensor([count], is_first, f"{name}_firsts")
-    numbers = accumulate(firsts, lambda a, b: a + b, 0, f"{name}_numbers")
+    numbers = cumsum(firsts)
     starts = search_rows([count + 1], count, lambda i, place: numbers(place) <= i[0], f"{name}_starts")
     length = cast("int32", count)
     indices = build_tensor(
@@ -143,7 +143,7 @@ def sparse_fill_empty_rows(
 
     indicator = build_tensor([rows], lambda row: cast("int64", is_empty(row)), f"{name}_indicator")
     own = build_tensor([rows], lambda row: starts(row + 1) - starts(row) + indicator(row), f"{name}_counts")
-    ends = accumulate(own, lambda a, b: a + b, 0, f"{name}_ends")
+    ends = cumsum(own)
     length = as_expr(new_sparse_indices_shape[0])
     row_of = search_rows([length], rows, lambda i, place: ends(place) <= i[0], f"{name}_rows")
 

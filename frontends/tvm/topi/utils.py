@@ -13,6 +13,7 @@ from ....expressions.errors import TeError
 from ....expressions.expr import IntImm, PrimExpr, Select, Var, as_expr, const
 from ....expressions.functions import floordiv, floormod
 from ....expressions.tensor import Tensor, compute
+from ....operators.extents import are_known
 from ..absent import report_absent
 from ..target.target import Target
 from . import tag
@@ -191,7 +192,7 @@ def is_target(names: str | Sequence[str]) -> bool:
 
 def is_dynamic_shape(shape: Sequence[Any]) -> bool:
     """Whether a size of a shape is no constant."""
-    return any(not isinstance(size, int | IntImm) for size in shape)
+    return not are_known(shape)
 
 
 class InvalidShapeError(ValueError):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from stepwell.backends.llvm.emitter import emit_module
-from stepwell.backends.llvm.engine import SCALAR_LOOPS, ObjectCode, Processor
+from stepwell.backends.llvm.engine import UNFINISHED_LOOPS, ObjectCode, Processor
 
 pytestmark = pytest.mark.usefixtures("compiles_anew")
 
@@ -121,7 +121,7 @@ OUTER = "scf.for %k = %c0 to %n step %c8 {{\n{}\n}}"
 )
 def test_functions_with_loops_of_scalars_are_marked(parse_upstream, body: str, is_scalar: bool) -> None:
     text = emit_module(parse_upstream(FUNCTIONS + LOOP.format(trips=512, extent="%n", step="%c1", body=body))).text
-    assert (f'"{SCALAR_LOOPS}"' in text) is is_scalar
+    assert (f'"{UNFINISHED_LOOPS}"' in text) is is_scalar
 
 
 def test_a_loop_of_scalars_becomes_vectors_and_a_tile_registers(parse_upstream) -> None:
@@ -137,7 +137,7 @@ scf.for %k = %c0 to %n step %c8 {
 %w = vector.load %s[%c8] : memref<16xf32>, vector<8xf32>
 vector.store %w, %b[%i] : memref<4096xf32>, vector<8xf32>"""
     vectors = emit_module(parse_upstream(LOOP.format(trips=4096, extent="%n", step="%c8", body=tile)))
-    assert SCALAR_LOOPS not in vectors.text
+    assert UNFINISHED_LOOPS not in vectors.text
     optimized = ObjectCode.of([vectors.text], Processor.host()).optimized_text
     assert "alloca [16 x float]" not in optimized
     assert re.search(r"phi <8 x float>", optimized)
