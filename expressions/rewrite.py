@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from .axes import IterVar, Range
 from .expr import PrimExpr, Var
-from .tensor import ProducerLoad, Reduce, Tensor, reductions
+from .tensor import CommReducer, ProducerLoad, Reduce, Tensor, reductions
 
 TensorMap = Callable[[Tensor], Tensor]
 
@@ -40,14 +41,22 @@ class ExpressionRewriter:
         return tuple(map(self.expr, exprs))
 
     def body(self, body: Sequence[PrimExpr], axes: Sequence[IterVar] | None = None) -> tuple[PrimExpr, ...]:
-        """Rewrites the body of an operation; a reduction keeps its combiner and reduces `axes`, by default its own."""
+        """Rewrites the body of an operation; a reduction reduces `axes`, by default its own."""
         first = body[0]
         if not isinstance(first, Reduce):
             return self.exprs(body)
         along = [self.axis(axis) for axis in first.axis] if axes is None else axes
-        return reductions(
-            first.combiner, self.exprs(first.source), along, self.expr(first.condition), self.exprs(first.init)
-        )
+        combiner = self.combiner(first.combiner)
+        return reductions(combiner, self.exprs(first.source), along, self.expr(first.condition), self.exprs(first.init))
+
+    def combiner(self, combiner: CommReducer) -> CommReducer:
+        """The combiner with its expressions rewritten, which may contain axes of the operation, or `combiner` itself if
+        they are unchanged."""
+        result, identity = self.exprs(combiner.result), self.exprs(combiner.identity_element)
+        before = (*combiner.result, *combiner.identity_element)
+        if all(a is b for a, b in zip((*result, *identity), before, strict=True)):
+            return combiner
+        return replace(combiner, result=result, identity_element=identity)
 
     def axis(self, axis: IterVar) -> IterVar:
         """The axis with the bounds of its domain rewritten, or `axis` itself if they are unchanged."""

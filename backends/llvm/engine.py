@@ -343,7 +343,8 @@ def _has_unfinished_loops(module: llvm.ModuleRef) -> bool:
 
 def _passes_of_vectors() -> llvm.ModulePassManager:
     """The passes for functions whose innermost loops compute vectors. The passes on `tir` have unrolled, hoisted and
-    divided their loops; LLVM keeps their buffers in registers and simplifies their addresses."""
+    divided their loops; LLVM keeps their buffers in registers, simplifies their addresses, and omits stores of elements
+    that the next steps of unrolled reductions store again."""
     manager = llvm.create_new_module_pass_manager()
     manager.add_sroa_pass()
     manager.add_instruction_combine_pass()
@@ -351,6 +352,7 @@ def _passes_of_vectors() -> llvm.ModulePassManager:
     manager.add_loop_unroll_pass()
     manager.add_sroa_pass()
     manager.add_instruction_combine_pass()
+    manager.add_dead_store_elimination_pass()
     manager.add_simplify_cfg_pass()
     return manager
 

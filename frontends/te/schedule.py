@@ -11,7 +11,7 @@ from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, binary_expr
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
-from .stage import Fuse, Singleton, Split, Stage
+from .stage import Fuse, Relation, Singleton, Split, Stage
 from .staging import (
     Layout,
     computes_of_scan,
@@ -171,8 +171,9 @@ class Schedule:
 
         axis: a reduction loop of the tensor.  factor_axis: the dimension of the intermediate tensor that `axis`
         becomes. Returns the intermediate tensor (several, if several are reduced jointly). The second step, in the
-        stage of the tensor, has new axes: `s[B].op.axis`, called ax0, ax1, ..., and one `s[B].op.reduce_axis`. TeError
-        if `axis` is not a reduction loop, or if loops other than reduction loops have already been transformed.
+        stage of the tensor, has new axes: `s[B].op.axis`, called ax0, ax1, ..., and one `s[B].op.reduce_axis`. The
+        splits, fusions and orders of loops over elements are discarded. TeError if `axis` is not a reduction loop, or
+        if a loop has another kind than serial or annotations.
         """
         stage = self[tensor]
         op = stage.op
@@ -181,15 +182,15 @@ class Schedule:
         stage.position(axis)
         if axis.kind != "reduce":
             raise TeError(f"rfactor: axis {axis.var.name} of {op.name} is not reduced along")
-        spatial = [other for other in stage.axes if other.kind == "spatial"]
-        if any(other not in stage.leaf_iter_vars for other in spatial) or stage.attributes or stage.relayout:
-            raise TeError(f"rfactor: in stage {op.name} other loops than those reduced along were changed before it")
+        if stage.attributes or stage.relayout:
+            raise TeError(f"rfactor: the kinds, annotations or layout of stage {op.name} were changed before it")
         rank = len(op.axis)
         position = factor_axis + rank + 1 if factor_axis < 0 else factor_axis
         if not 0 <= position <= rank:
             raise TeError(f"rfactor: dimension {factor_axis}, expected one from 0 to {rank}")
         if stage.scan is not None:
             position = max(position, 1)  # the time is the first dimension
+        stage.relations = [each for each in stage.relations if _is_of_reduction(each)]
         leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
         extents = axis_extents(stage)
         new_axes = {
@@ -440,6 +441,17 @@ def _loop_values(stage: Stage, extents: Mapping[IterVar, PrimExpr]) -> dict[Iter
             case _:
                 pass
     return values
+
+
+def _is_of_reduction(relation: Relation) -> bool:
+    """Whether a relation divides or fuses loops that are reduced along."""
+    match relation:
+        case Split():
+            return relation.parent.kind == "reduce"
+        case Fuse():
+            return relation.fused.kind == "reduce"
+        case _:
+            return False
 
 
 def _is_product(whole: PrimExpr, a: PrimExpr, b: PrimExpr) -> bool:

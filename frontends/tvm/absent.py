@@ -392,7 +392,7 @@ ABSENT_NAMES: dict[str, dict[str, str]] = {
     ),
     "tvm.auto_scheduler": {"ApplyHistoryBestOrSample": "ApplyHistoryBest"},
     "tvm.auto_scheduler.measure": dict.fromkeys(
-        ("local_build_worker", "local_builder_build", "local_run", "rpc_runner_run"),
+        ("local_build_worker", "rpc_runner_run"),
         "a builder and a runner measure in processes of their own: auto_scheduler.LocalBuilder, LocalRunner",
     ),
     "tvm.ir": {"DummyGlobalInfo": "the global infos of a module are devices: VDevice"},

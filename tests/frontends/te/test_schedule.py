@@ -723,7 +723,7 @@ def select_elements(s: Any) -> None:
 
 
 def rfactor_behind(s: Any) -> None:
-    s[C].split(C.op.axis[0], factor=2)
+    s[C].parallel(C.op.axis[0])
     s.rfactor(C, K)
 
 
@@ -796,7 +796,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "two steps behind other changes": (
         said(rfactor_behind),
-        "rfactor: in stage C other loops than those reduced along were changed before it",
+        "rfactor: the kinds, annotations or layout of stage C were changed before it",
     ),
     "a dimension that is not there": (
         said(lambda s: s.rfactor(C, K, 3)),
