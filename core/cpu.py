@@ -16,6 +16,8 @@ from .errors import OptionError
 from .processors import available_processors
 from .target import Target
 
+_FAST = 128
+"""The bytes of sums that a fast core updates in a cycle."""
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -60,6 +62,12 @@ class CpuModel:
     def scales(self) -> bool:
         """Whether an instruction multiplies a vector of float32 by powers of two: VSCALEFPS of AVX-512."""
         return self.vector_bytes == 64 and self.masks
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether a core updates sums of two cache lines in a cycle, so that it waits for operands in any cache, and
+        for rows that are far from each other."""
+        return self.updates_per_cycle * self.vector_bytes >= _FAST
 
     def lanes(self, element_bytes: int) -> int:
         """The number of elements of a size in a vector register; 1 for elements of its size or larger."""

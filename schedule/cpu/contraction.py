@@ -27,19 +27,18 @@ WIDEST = 8
 """The greatest number of vectors of a row of a tile."""
 LEAST_TILES = 3
 """The least number of tiles that use a copy of columns."""
-FAST = 2 * CACHE_LINE
-"""The bytes of sums that a core updates in a cycle from which on it waits for rows that are far from each other, in any
-cache."""
 LEAST_TILES_IF_FAST = 8
-"""The least number of tiles that use a copy of columns for such a core, whatever the size of the factor."""
+"""The least number of tiles that use a copy of columns for a fast core, whatever the size of the factor."""
 BLOCKS = 2
-"""The blocks of columns of a tile of single vectors for such a core."""
+"""The blocks of columns of a tile of single vectors for a fast core."""
 PAGE = 4096
 """The bytes between rows that displace each other from the L1 cache: two tiles suffice for such a core then."""
 GROUP, GROUP_IF_LARGE = 4, 8
 """The greatest number of narrow tiles that are copied at a time; with rows that exceed the L2 cache."""
 PARTS = 2
 """The least number of such groups for each core."""
+LEAST_ROWS = 4
+"""The least number of tiles of rows that use vectors from the L1 cache."""
 REUSED = 4
 """The least number of uses of an element of a factor for which the factor is transposed."""
 REUSED_IF_LONG = 12
@@ -66,6 +65,7 @@ def contraction(nest: Nest) -> str:
     tile = _tile_of_blocks(nest, tile, loads) or _tile_of_rows(nest, tile, loads)
     tile = replace(tile, panel=_panel(nest, loads, tile))
     tile = replace(tile, group=_group(nest, loads, tile))
+    tile = replace(tile, summands=_summands(nest, tile))
     apply_tile(nest, tile)
     return tile.text(strides.names)
 
@@ -102,7 +102,7 @@ def _tile_of_blocks(nest: Nest, tile: Tile, loads: Sequence[int]) -> Tile | None
     fast as they add, and for rows that displace each other from a cache. loads: the indices of the loads of vectors.
     """
     strides, cpu = nest.strides, nest.cpu
-    if tile.vectors > 1 or len(loads) != 1 or cpu.updates_per_cycle * cpu.vector_bytes < FAST:
+    if tile.vectors > 1 or len(loads) != 1 or not cpu.is_fast:
         return None
     (load,) = loads
     highest = greatest_height(cpu, BLOCKS, cpu.vector_registers)
@@ -195,6 +195,31 @@ def _group(nest: Nest, loads: Sequence[int], tile: Tile) -> int:
     return next((count for count in range(most, 1, -1) if tiles % count == 0), max(most, 1))
 
 
+def _summands(nest: Nest, tile: Tile) -> int | None:
+    """The iterations of the outermost reduction loop whose vectors fit into a quarter of the L1 cache, where they stay
+    during the loops over rows: a divisor of all iterations, more than half of those that fit.
+
+    None if the vectors of all iterations fit into half of the cache, without a divisor, for few tiles of rows, for
+    copies of columns, for too few tiles of columns for the threads, for dynamic sizes, and for fast cores.
+    """
+    strides, cpu, panel = nest.strides, nest.cpu, tile.panel
+    summed, spatial = strides.of_kind("reduce"), strides.of_kind("spatial")
+    if panel is None or panel.has_columns or tile.rows is None or strides.shared or cpu.is_fast:
+        return None
+    if UNKNOWN in [strides.extents[n] for n in (*summed, *spatial)]:
+        return None
+    used, size = [*panel.axes, tile.vector], tile.lanes * tile.vectors
+    tiles = strides.size([n for n in spatial if n not in used]) // tile.height
+    if tiles < LEAST_ROWS or strides.size(used) // size < PARTS * cpu.cores:
+        return None
+    extent, taps = strides.extents[summed[0]], strides.size(summed[1:])
+    step = taps * size * strides.element_bytes
+    most = cpu.l1_bytes // 4 // step
+    if extent * step <= cpu.l1_bytes // 2 or most * taps < LONG:
+        return None
+    return next((count for count in range(most, most // 2, -1) if extent % count == 0), None)
+
+
 def _is_narrow(nest: Nest, tile: Tile) -> bool:
     """Whether the columns of a tile are those of one cache line at most, for lack of registers: copies of several tiles
     read the cache lines of a page one after the other."""
@@ -219,7 +244,7 @@ def _pays_copy(nest: Nest, tile: Tile, read: Sequence[int], others: Sequence[int
     if is_known and _is_narrow(nest, tile) and not is_computed:
         factor = strides.size([n for n, step in enumerate(read) if step]) * strides.element_bytes
         return factor > cpu.l1_bytes and (is_paged or strides.size(others) > tile.height)
-    if is_known and cpu.updates_per_cycle * cpu.vector_bytes >= FAST:
+    if is_known and cpu.is_fast:
         if tiles >= (2 if is_paged else LEAST_TILES_IF_FAST):
             return True
     # A row of a tile in one or two cache lines is loaded by itself, without its neighbours, wherever it is.

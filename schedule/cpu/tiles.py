@@ -63,6 +63,8 @@ class Tile:
     columns that are copied at a time, and computed in turn for the same rows.  taps: the index of a reduction axis
     that is unrolled in the tile, for each vector before the rows; None for none.  columns, width: another axis that is
     split into tiles, as rows and height: along which the elements of a row are invariant, or of sums by lanes.
+    summands: the iterations of the outermost reduction loop, a divisor of their number, after which sums are stored
+    and the next tile follows; None for all of them.
     """
 
     vector: int
@@ -75,6 +77,7 @@ class Tile:
     taps: int | None = None
     columns: int | None = None
     width: int = 1
+    summands: int | None = None
 
     def blocked(self, *indices: Any) -> tuple[Any, ...]:
         """The indices of an element of a factor in which the columns of a tile are contiguous."""
@@ -89,6 +92,7 @@ class Tile:
         copy = ", copies of columns" if self.panel is not None and self.panel.has_columns else ""
         copy = ", columns of a tile contiguous" if self.panel is not None and self.panel.in_place else copy
         copy += f" for {self.group} tiles" if self.group > 1 else ""
+        copy += "" if self.summands is None else f", {self.summands} summands at a time"
         vectors = f"vectors of {self.lanes} lanes along {names[self.vector]}{times}"
         return f"{sums} in registers, {vectors}{rows}{columns}{copy}"
 
@@ -159,6 +163,14 @@ def keep_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV, tile: Seque
     fill_registers(sch, tile)
 
 
+def keep_parts_in_registers(sch: Schedule, block: BlockRV, part: LoopRV, tile: Sequence[LoopRV]) -> None:
+    """Vectorizes a tile of sums that are stored after each part of their summands, and moves their init before all
+    parts. part: the loop over these.  tile: the loops that are unrolled or vectorized."""
+    start = sch.decompose_reduction(block, part)
+    sch.vectorize(sch.get_loops(start)[-1])
+    fill_registers(sch, tile)
+
+
 def start_in_registers(sch: Schedule, block: BlockRV, summed: LoopRV) -> None:
     """Moves the init of a tile of sums before the reduction loops, vectorized. summed: the outermost reduction loop."""
     around = [sch.get(loop) for loop in sch.get_loops(block)].index(sch.get(summed))
@@ -187,11 +199,18 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
             (taps if n == tile.taps else summed).append(loop)
     inner = [*vectors[:-1], *taps, *rows, vectors[-1]] if taps else [*rows, *columns, *vectors]
     first = [] if tile.panel is None else [*tile.panel.axes, tile.vector]
-    order = [*first, *(n for n in outer if n not in first)]
-    sch.reorder(*(outer[n] for n in order if n >= strides.shared), *group, *summed, *inner)
+    order = [outer[n] for n in (*first, *(n for n in outer if n not in first)) if n >= strides.shared]
+    parts = list[LoopRV]()
+    if tile.summands is not None:
+        *parts, summed[0] = sch.split(summed[0], [None, tile.summands])
+        order[len(first) : len(first)] = parts
+    sch.reorder(*order, *group, *summed, *inner)
     if tile.panel is not None:
         _copy_panel(nest, tile, tile.panel, outer[tile.vector])
-    keep_in_registers(sch, nest.rv, summed[0], inner)
+    if parts:
+        keep_parts_in_registers(sch, nest.rv, parts[0], inner)
+    else:
+        keep_in_registers(sch, nest.rv, summed[0], inner)
 
 
 def _copy_panel(nest: Nest, tile: Tile, panel: Panel, columns: LoopRV) -> None:

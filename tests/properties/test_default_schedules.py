@@ -32,13 +32,15 @@ def _no_least_time() -> Iterator[None]:
         patch.object(threads_rule, "LEAST_TIME", 0),
         patch.object(contraction, "LONG", 2),
         patch.object(contraction, "PARTS", 1),
+        patch.object(contraction, "LEAST_ROWS", 1),
     ):
         yield
 
 
 def check(module: Module, data: st.DataObject, size: int | None) -> None:
     cpu, seed = data.draw(st.sampled_from(sorted(CPU_MODELS))), data.draw(st.integers(0, 2**16))
-    cpu += data.draw(st.sampled_from(("", ",l2_bytes=256", ",l1_bytes=64", ",l1_bytes=64,l2_bytes=256", ",cores=3")))
+    facts = ("", ",l2_bytes=256", ",l1_bytes=64", ",l1_bytes=1024", ",l1_bytes=64,l2_bytes=256", ",cores=3")
+    cpu += data.draw(st.sampled_from(facts))
     versioned = apply_passes(module, f"tir-version-rows{{least-bytes={data.draw(st.sampled_from((1, 1 << 18)))}}}")
     schedules = schedule_cpu(versioned, cpu)
     check_computes_the_same(module, schedules.mod, seed=seed, size=size)

@@ -18,6 +18,7 @@ from stepwell.core.walking import find_ops
 from stepwell.dialects.tir import ForOp, IfOp
 from stepwell.module import Module
 from stepwell.schedule.cpu.tiles import greatest_height, greatest_width
+from stepwell.tools.testing.scheduling import check_same_outputs
 from stepwell.tools.testing.unscheduled_programs import PROGRAMS, program_text
 from stepwell.transforms.pipelines import lower_graph
 
@@ -209,12 +210,30 @@ def test_contiguous_columns_are_not_copied() -> None:
         (2, {"n": 4, "m": 28}, "14 rows along vx, 2 columns along vo"),
         (2, {"n": 4, "m": 7}, "7 rows along vx, 2 columns along vo"),
         (2, {"n": 3, "m": 28}, "7 rows along vx"),  # an odd number of blocks
-        (1, {"n": 4, "m": 28}, "7 rows along vx"),
+        (1, {"n": 4, "m": 28}, "7 rows along vx, 2 summands at a time"),
     ],
 )
 def test_blocks_of_channels_share_elements_if_sums_are_fast(updates: int, sizes: dict[str, int], tile: str) -> None:
     (applied, *_) = schedule_cpu(program("blocks of channels", **sizes), f"avx512,updates_per_cycle={updates}").applied
     assert applied.text == f"sums in registers, vectors of 16 lanes along vl, {tile}"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "facts", "summands"),
+    [
+        ({"k": 8, "m": 24}, "", 2),  # of 3 KiB each
+        ({"k": 8, "m": 24}, ",l1_bytes=65536", 0),  # all fit into half of the cache
+        ({"k": 13, "m": 24}, "", 0),  # a prime number
+        ({"k": 8, "m": 7}, "", 0),  # two tiles of rows
+        ({"k": 8, "m": 24}, ",cores=8", 0),  # fewer blocks of channels than threads use
+    ],
+)
+def test_weights_stay_in_the_fastest_cache_for_all_rows(sizes: dict[str, int], facts: str, summands: int) -> None:
+    original = program("blocks of channels", n=4, **sizes)
+    schedules = schedule_cpu(original, f"avx2{facts}")
+    text = schedules.applied[0].text
+    assert text.endswith(f", {summands} summands at a time") if summands else "summands" not in text
+    check_same_outputs(original, schedules.mod, seed=0, target="llvm")
 
 
 def test_long_rows_are_read_as_they_are_in_memory() -> None:

@@ -12,7 +12,7 @@ from xdsl.dialects import vector
 
 from stepwell.backends.passes import apply_passes
 from stepwell.core.walking import find_ops
-from stepwell.dialects.attributes import PREFETCH_PANEL
+from stepwell.dialects.attributes import PREFETCH, PREFETCH_PANEL
 from stepwell.frontends.mlir import parse_mlir
 
 LINE = 64
@@ -84,3 +84,46 @@ def test_panels_at_computed_indices_are_not_requested(index: str) -> None:
     text = nest([(0, 8, 1), (0, 4, 1)], index, "8x8x16")
     text = text.replace("%c0 =", "%two = arith.constant 2 : index\n%half = arith.divsi %i0, %two : index\n%c0 =")
     assert not any(PREFETCH_PANEL in load.attributes for load in loads(text))
+
+
+def tile(rows: int, passes: int) -> str:
+    """A function with passes over a panel of 8 vectors, of which each is added to some rows of sums."""
+    sums = "".join(
+        f"""%r{n} = arith.constant {n} : index
+%s{n} = vector.load %out[%r{n}, %l] : memref<{rows}x8xf32>, vector<8xf32>
+%y{n} = arith.addf %x, %s{n} : vector<8xf32>
+vector.store %y{n}, %out[%r{n}, %l] : memref<{rows}x8xf32>, vector<8xf32>
+"""
+        for n in range(rows)
+    )
+    return f"""func.func @main(%w: memref<4x8x8xf32>, %out: memref<{rows}x8xf32>) {{
+%l = arith.constant 0 : index
+%one = arith.constant 1 : index
+%panels = arith.constant 4 : index
+%passes = arith.constant {passes} : index
+%k = arith.constant 8 : index
+scf.for %i = %l to %panels step %one {{
+scf.for %j = %l to %passes step %one {{
+scf.for %n = %l to %k step %one {{
+%x = vector.load %w[%i, %n, %l] : memref<4x8x8xf32>, vector<8xf32>
+{sums}
+}}
+}}
+}}
+func.return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "passes", "updates", "requests"),
+    [
+        (3, 16, 2, True),
+        (3, 17, 2, False),  # later passes find the panel in a near cache
+        (2, 16, 2, False),  # a load and a request for two sums
+        (2, 17, 4, True),  # a fast core
+    ],
+)
+def test_a_core_that_is_not_fast_requests_what_is_far(rows: int, passes: int, updates: int, requests: bool) -> None:
+    cpu = f"avx2,l1_bytes=1,l2_bytes=1,updates_per_cycle={updates}"
+    module = apply_passes(parse_mlir(tile(rows, passes)), f'prefetch-loads{{cpu="{cpu}" tile-bytes=1}}')
+    assert any(PREFETCH in load.attributes for load in find_ops(module.op, vector.LoadOp)) == requests
