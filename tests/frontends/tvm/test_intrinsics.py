@@ -99,12 +99,14 @@ def test_effects_besides_pure_and_unknown_operators_are_refused() -> None:
 def test_functions_on_numbers_are_operators() -> None:
     x = te.var("x", "float32")
     exp = tvm.ir.Op.get("tir.exp")
-    for made in (te.exp(x), tvm.tir.call_intrin("float32", exp, x), tvm.tir.Call("float32", exp, [x])):
+    calls: list[Any] = [te.exp(x), tvm.tir.call_intrin("float32", exp, x), tvm.tir.Call("float32", exp, [x])]
+    for made in calls:
         assert made.op.same_as(exp)
         assert made.op == exp
         assert made.op.name == "tir.exp"
-    assert not te.log(x).op.same_as(exp)
-    assert te.power(x, x).op == tvm.ir.Op.get("tir.pow")
+    others: list[Any] = [te.log(x), te.power(x, x)]
+    assert not others[0].op.same_as(exp)
+    assert others[1].op == tvm.ir.Op.get("tir.pow")
     with pytest.raises(TeError, match="no intrinsic 'nothing'"):
         tvm.tir.call_intrin("float32", tvm.ir.Op.get("tir.nothing"), x)
 
@@ -113,6 +115,7 @@ def test_numbers_convert_to_expressions() -> None:
     x = te.var("x")
     assert tvm.tir.convert(x) is x
     assert tvm.tir.convert(2).dtype == "int32"
-    assert tvm.tir.convert(te.reduce_axis((0, 4), "k")).name == "k"
+    k = te.reduce_axis((0, 4), "k")
+    assert tvm.tir.convert(k) is k.var
     with pytest.raises(TeError):
         tvm.tir.convert([1])
