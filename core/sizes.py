@@ -7,11 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any, SupportsIndex, TypeVar, overload
 
 from .errors import SizeError
 
+Size = TypeVar("Size", covariant=True)
 MAX_SIZE = 2**63 - 1
 """The greatest extent, number of elements or number of bytes of a program."""
+
+
+class Extents(tuple[Size, ...]):
+    """The sizes of a shape, or of a part of it; lists extend them, as they do those of TVM: `x.shape[:-1] + [4]`."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Size: ...
+    @overload
+    def __getitem__(self, key: slice) -> Extents[Size]: ...
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        return Extents(part) if isinstance(key, slice) else part
+
+    def __add__(self, other: Any) -> Extents[Any]:
+        return Extents((*self, *other)) if isinstance(other, list | tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> Extents[Any]:
+        return Extents((*other, *self)) if isinstance(other, list | tuple) else NotImplemented
 
 
 def check_size(value: int, place: str = "") -> int:

@@ -16,6 +16,7 @@ from ..core.errors import SizeError
 from ..core.sizes import check_size
 from ..dialects.tir.builder import BITWISE, binary_dtype, compute_integers, fold_integers
 from .errors import TeError
+from .intrinsic_names import IntrinsicName
 
 Number: TypeAlias = bool | int | float
 ExprLike: TypeAlias = "PrimExpr | Number | ExprConvertible"
@@ -499,7 +500,7 @@ class Call(PrimExpr):
 
     def __init__(self, dtype: str, op: str, args: Sequence[ExprLike]):
         self.data_type = parse_dtype(dtype)
-        self.op = op
+        self.op = IntrinsicName(op)
         self.args = tuple(as_expr(arg) for arg in args)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringA
 from ..core import dtypes
 from ..core.dtypes import DType
 from ..core.errors import SizeError
-from ..core.sizes import check_shape
+from ..core.sizes import Extents, check_shape
 from .axes import IterVar, Range, as_index, reduce_axis
 from .errors import TeError, user_frame
 from .expr import (
@@ -91,7 +91,7 @@ class ComputeOp(Operation):
     """Tensors defined element by element, by one expression each or by the values of one reduction.
 
     axis: the spatial axes.  reduce_axis: the reduction axes.  tag, attrs: the kind of operator, and annotations for
-    later passes.
+    later passes.  inner: the dimensions along which each iteration of a ragged reduction has a loop, in order.
     """
 
     axis: tuple[IterVar, ...]
@@ -99,6 +99,7 @@ class ComputeOp(Operation):
     body: tuple[PrimExpr, ...]
     tag: str = ""
     attrs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    inner: tuple[int, ...] = ()
 
     @property
     def input_tensors(self) -> list[Tensor]:
@@ -114,13 +115,22 @@ class ComputeOp(Operation):
     def is_ragged(self) -> bool:
         """Whether the bounds of a reduction axis depend on the other axes or on elements of tensors."""
         own = {axis.var for axis in (*self.axis, *self.reduce_axis)}
+        return any(top in own or isinstance(top, ProducerLoad) for top in self._in_bounds)
+
+    @property
+    def bounding_axes(self) -> list[IterVar]:
+        """The spatial axes on which the bounds of the reduction axes depend."""
+        used = set(self._in_bounds)
+        return [axis for axis in self.axis if axis.var in used]
+
+    @property
+    def _in_bounds(self) -> Iterator[PrimExpr]:
+        """The expressions in the bounds of the reduction axes."""
         todo = self._bounds
         while todo:
             top = todo.pop()
-            if top in own or isinstance(top, ProducerLoad):
-                return True
+            yield top
             todo += top.children
-        return False
 
 
 def tensor_loads(body: Iterable[PrimExpr]) -> list[ProducerLoad]:
@@ -168,8 +178,8 @@ class Tensor(ExprConvertible, Operators):
         self.value_index = value_index
 
     @property
-    def shape(self) -> tuple[PrimExpr, ...]:
-        return self.op.shape_of(self.value_index)
+    def shape(self) -> Extents[PrimExpr]:
+        return Extents(self.op.shape_of(self.value_index))
 
     @property
     def ndim(self) -> int:
@@ -191,13 +201,19 @@ class Tensor(ExprConvertible, Operators):
     def __call__(self, *indices: ExprLike) -> PrimExpr:
         if len(indices) != self.ndim:
             raise TeError(f"{len(indices)} indices into tensor {self.name} of {self.ndim} dimensions")
-        subscripts = [as_index(index, f"index into tensor {self.name}") for index in indices]
+        subscripts = [self._index(index) for index in indices]
         for n, (index, extent) in enumerate(zip(subscripts, self.shape, strict=True)):
             size = extent.value if isinstance(extent, IntImm) else None
             if isinstance(index, IntImm) and (index.value < 0 or (size is not None and index.value >= size)):
                 limit = "" if size is None else f", expected one from 0 to {size - 1}"
                 raise TeError(f"index {index.value} into dimension {n} of tensor {self.name}{limit}")
         return ProducerLoad(self, subscripts)
+
+    def _index(self, value: ExprLike) -> PrimExpr:
+        """An index; a truth value is the index 0 or 1."""
+        if isinstance(value, PrimExpr) and value.data_type.is_bool:
+            value = cast("int32", value)
+        return as_index(value, f"index into tensor {self.name}")
 
     def __getitem__(self, indices: Any) -> Any:
         return TensorSlice(self, ())[indices]
@@ -481,7 +497,7 @@ def _combiner(fcombine: Combine, fidentity: Identity, name: str, kinds: tuple[DT
 # Construction of tensors
 
 
-def shape_as_extents(shape: Any, what: str) -> tuple[PrimExpr, ...]:
+def shape_as_extents(shape: Any, what: str) -> Extents[PrimExpr]:
     """The extents of a shape as expressions; constant extents compute exactly, and a whole float is its integer.
     TeError for a shape that no tensor has."""
     if isinstance(shape, PrimExpr | int):
@@ -489,7 +505,7 @@ def shape_as_extents(shape: Any, what: str) -> tuple[PrimExpr, ...]:
     extents = [int(extent) if isinstance(extent, float) and extent.is_integer() else extent for extent in shape]
     known = [extent if isinstance(extent, int) and not isinstance(extent, bool) else None for extent in extents]
     _check_known(known, 1, what)
-    return tuple(
+    return Extents(
         as_index(extent, f"shape of {what}") if number is None else as_extent(number)
         for extent, number in zip(extents, known, strict=True)
     )

@@ -8,6 +8,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from ..core.dtypes import mlir_type
 from ..dialects.tir import Axis, BlockOp, ForOp, IfOp, TirBuilder
+from .axes import IterVar
 from .expr import IntImm, PrimExpr
 from .tensor import ComputeOp, ProducerLoad, Reduce, Tensor
 from .write_expressions import ExpressionEmitter
@@ -21,14 +22,17 @@ def write_ragged(
     results: Sequence[SSAValue],
     annotations: Mapping[str, Attribute],
 ) -> None:
-    """Emits the loops of the spatial axes of a reduction, and a block that reduces an element by loops of its own.
+    """Emits the loops of the spatial axes of a reduction, and a block that reduces an element by loops of its own, or
+    the elements along the inner dimensions together.
 
     known: the values of sizes.  memory: the buffers of the operands.  results: the buffers of the results.
     """
     location, names = op.location, op.name.replace(".", "_")
     bounds = ExpressionEmitter(builder, known, {})
     axes: list[Axis] = []
-    for axis in op.axis:
+    outer = [axis for n, axis in enumerate(op.axis) if n not in op.inner]
+    inner = [op.axis[n] for n in op.inner]
+    for axis in outer:
         assert axis.dom is not None
         low, extent = bounds.number(axis.dom.min), bounds.number(axis.dom.extent)
         loop = builder.insert(ForOp(axis.var.name, low, extent, mlir_type(axis.var.data_type)))
@@ -37,21 +41,17 @@ def write_ragged(
     own = axes or [Axis("vi", "spatial", 0, 1, builder.const(0, "int32"))]
     block = builder.insert(BlockOp(names, own, annotations=dict(annotations)))
     builder = TirBuilder(block.body.block, location)
-    at = list(block.variables) if axes else []
-    known = {**known, **{axis.var: value for axis, value in zip(op.axis, at, strict=True)}}
+    own_values = list(block.variables) if axes else []
+    known = {**known, **{axis.var: value for axis, value in zip(outer, own_values, strict=True)}}
     reduction = op.body[0]
     assert isinstance(reduction, Reduce)
     combiner = reduction.combiner
-    starts = _LoadEmitter(builder, known, memory)
+    beginning, values_of = _open_loops(builder, inner, known, memory)
+    starts, at = _LoadEmitter(beginning, values_of, memory), [values_of[axis.var] for axis in op.axis]
     for start, result in zip(reduction.init or combiner.identity_element, results, strict=True):
-        builder.store(starts.write(start), result, at)
-    for axis in op.reduce_axis:
-        assert axis.dom is not None
-        bounds = _LoadEmitter(builder, known, memory)
-        low, extent = bounds.number(axis.dom.min), bounds.number(axis.dom.extent)
-        loop = builder.insert(ForOp(axis.var.name, low, extent, mlir_type(axis.var.data_type)))
-        builder = TirBuilder(loop.body.block, location)
-        known = {**known, axis.var: loop.variable}
+        beginning.store(starts.write(start), result, at)
+    builder, known = _open_loops(builder, [*op.reduce_axis, *inner], known, memory)
+    at = [known[axis.var] for axis in op.axis]
     condition = reduction.condition
     if not (isinstance(condition, IntImm) and condition.value):
         branch = builder.insert(IfOp(_LoadEmitter(builder, known, memory).write(condition)))
@@ -66,6 +66,23 @@ def write_ragged(
         new = [builder.let(f"v_{names}{n}", value) for n, value in enumerate(new)]
     for value, result in zip(new, results, strict=True):
         builder.store(value, result, at)
+
+
+def _open_loops(
+    builder: TirBuilder,
+    axes: Sequence[IterVar],
+    known: Mapping[PrimExpr, SSAValue],
+    memory: Mapping[Tensor, SSAValue],
+) -> tuple[TirBuilder, Mapping[PrimExpr, SSAValue]]:
+    """Emits nested loops along axes; returns the builder of the innermost body, and the known values there."""
+    for axis in axes:
+        assert axis.dom is not None
+        bounds = _LoadEmitter(builder, known, memory)
+        low, extent = bounds.number(axis.dom.min), bounds.number(axis.dom.extent)
+        loop = builder.insert(ForOp(axis.var.name, low, extent, mlir_type(axis.var.data_type)))
+        builder = TirBuilder(loop.body.block, builder.location)
+        known = {**known, axis.var: loop.variable}
+    return builder, known
 
 
 class _LoadEmitter(ExpressionEmitter):

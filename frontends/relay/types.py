@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from ...core.dtypes import parse_dtype
 from ...core.errors import OptionError
+from ...core.sizes import Extents
 from ...expressions.expr import PrimExpr, as_expr
 from ...expressions.sizes import size_text
 from ...operators.relay import Size, normal_size
@@ -42,8 +43,8 @@ class TensorType:
     shape: numbers, names, expressions of variables, or `relay.Any()`.
     """
 
-    shape: tuple[Size, ...] = ()
-    dtype: str = "float32"
+    shape: Extents[Size]
+    dtype: str
 
     def __init__(self, shape: Any = (), dtype: str = "float32"):
         """OptionError for an invalid size or data type."""
@@ -319,14 +320,14 @@ def type_variables(type: Any, only_bound: bool | None = None) -> list[TypeVar]:
     return [each for each in used if only_bound is None or (each in bound) == only_bound]
 
 
-def _shape(sizes: Iterable[Any]) -> tuple[Size, ...]:
+def _shape(sizes: Iterable[Any]) -> Extents[Size]:
     """The sizes of a shape; an `Any` that is repeated is another size."""
     shape: list[Size] = []
     for size in sizes:
         normal = _size(size)
         is_repeated = isinstance(size, Any_) and normal in shape
         shape.append(_size(Any_()) if is_repeated else normal)
-    return tuple(shape)
+    return Extents(shape)
 
 
 def _size(size: Any) -> Size:

@@ -21,6 +21,7 @@ from .staging import (
     split_cache_write,
     split_reduction,
     substitute_inputs,
+    with_inner,
 )
 
 
@@ -248,7 +249,7 @@ class Schedule:
             if stage in changed:
                 operations[stage] = rebuild_scan(changed[stage], tensor_of)
             elif stage.scan is None or stage.scan in changed:
-                operations[stage] = substitute_inputs(stage.op, tensor_of)
+                operations[stage] = with_inner(substitute_inputs(stage.op, tensor_of), stage.inner)
             else:
                 operations[stage] = stage.op
         return operations

@@ -139,7 +139,8 @@ class Stage:
     op: the current operation, after caches and `rfactor`.  leaf_iter_vars: its loops, outermost first.  relations: the
     loop transformations, in order.  attachment: where the stage is computed, None for the top level of the function.
     scan: the stage of the scan, of whose time steps this stage computes a row each; None for other stages.
-    threads: the thread axes of the time steps of a scan.  group: the group of the stage, or the stage of the scan.
+    threads: the thread axes of the time steps of a scan.  inner: the axes of loops inside of those along reduction axes
+    whose bounds are computed.  group: the group of the stage, or the stage of the scan.
     """
 
     def __init__(self, schedule: Schedule, op: Operation, *, is_output: bool = False, scan: Stage | None = None):
@@ -157,6 +158,7 @@ class Stage:
     def reset(self, op: Operation) -> None:
         """Replaces the operation and discards all loop transformations."""
         self.relayout: Relayout | None = None
+        self.inner: tuple[IterVar, ...] = ()
         self.op: Any = op  # users access its axes, which only a ComputeOp has
         self.leaf_iter_vars: list[IterVar] = self.axes
         self.relations: list[Relation] = []
@@ -186,18 +188,20 @@ class Stage:
     @property
     def is_transformed(self) -> bool:
         """Whether loops or blocks of the stage have transformations; its place and its operation do not count."""
-        return bool(self.relations or self.attributes or self.steps or self.tensorization or self.relayout)
+        changes = (self.relations, self.attributes, self.steps, self.tensorization, self.relayout, self.inner)
+        return any(changes)
 
     @property
     def axes(self) -> list[IterVar]:
         """The axes that are loops of this stage: those of its operation, in a scan without the time. Loops along axes
-        whose bounds are computed are inside of the block, and not among them."""
+        whose bounds are computed, and loops in them, are inside of the block, and not among them."""
         if not isinstance(self.op, ComputeOp):
             return []
         reduced = () if self.op.is_ragged else self.op.reduce_axis
         if self.relayout is not None:
             return [*self.relayout.axes, *reduced]
-        return [*self.op.axis[0 if self.scan is None else 1 :], *reduced]
+        spatial = [axis for axis in self.op.axis[0 if self.scan is None else 1 :] if axis not in self.inner]
+        return [*spatial, *reduced]
 
     @property
     def name(self) -> str:
@@ -301,7 +305,15 @@ class Stage:
         return axis
 
     def reorder(self, *args: IterVar) -> None:
-        """Reorders loops, within the positions that they occupy among the loops of the stage."""
+        """Reorders loops, within the positions that they occupy among the loops of the stage.
+
+        Axes of the operation may follow reduction axes whose bounds are computed: each iteration of the reduction has
+        loops along them, which no other method transforms. TeError unless all reduction axes precede them in their
+        order, and their bounds depend on none of them.
+        """
+        if isinstance(self.op, ComputeOp) and self.op.is_ragged and any(axis in self.op.reduce_axis for axis in args):
+            self._reorder_ragged(args)
+            return
         positions = sorted(self.position(axis) for axis in args)
         for n, axis in enumerate(args):
             if axis in args[:n]:
@@ -309,6 +321,34 @@ class Stage:
         for position, axis in zip(positions, args, strict=True):
             self.leaf_iter_vars[position] = axis
         self.relations.append(Reorder(args, user_line()))
+
+    def _reorder_ragged(self, args: Sequence[IterVar]) -> None:
+        """Moves the axes that follow reduction axes into their loops."""
+        reduced, loops = self.op.reduce_axis, [*self.leaf_iter_vars, *self.op.reduce_axis, *self.inner]
+        if missing := [axis for axis in args if axis not in loops]:
+            self.position(missing[0])
+        order, places = list(loops), sorted(loops.index(axis) for axis in args)
+        for place, axis in zip(places, args, strict=True):
+            order[place] = axis
+        first = min(order.index(axis) for axis in reduced)
+        inner = order[first + len(reduced) :]
+        bounding = self.op.bounding_axes
+        if tuple(order[first : first + len(reduced)]) != reduced or any(axis not in self.op.axis for axis in inner):
+            raise TeError(
+                f"reorder: the loops of stage {self.name} in the order {_names(order)}, expected all of "
+                f"{_names(reduced)}, whose bounds are computed, in this order, and then axes of the operation only"
+            )
+        if wrong := [axis for axis in inner if axis in bounding]:
+            raise TeError(
+                f"reorder: axis {wrong[0].var.name} of stage {self.name}, on which bounds depend, in the loop"
+            )
+        for axis in inner:
+            if axis in self.attributes or any(
+                axis in each.axes for each in self.relations if isinstance(each, Reorder)
+            ):
+                raise TeError(f"reorder: the loop {axis.var.name} of stage {self.name} was changed before it")
+        self.inner, self.leaf_iter_vars = tuple(inner), order[:first]
+        self.relations.append(Reorder(tuple(self.leaf_iter_vars), user_line()))
 
     def vectorize(self, var: IterVar) -> None:
         """Vectorizes a loop."""
@@ -464,7 +504,7 @@ class Stage:
 
     def storage_align(self, axis: IterVar, factor: int, offset: int) -> None:
         """Aligns the stride of a dimension to `factor * n + offset` elements. axis: one of `op.axis`."""
-        axes = [each for each in self.axes if each.kind == "spatial"]
+        axes = list(self.op.axis) if self.inner else [each for each in self.axes if each.kind == "spatial"]
         if axis not in axes:
             raise TeError(f"storage_align: axis {axis.var.name}, expected one of op.axis of stage {self.name}")
         dimension = axes.index(axis)

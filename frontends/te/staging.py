@@ -33,6 +33,11 @@ def substitute_inputs(op: Operation, tensors: TensorMap) -> Operation:
             return op
 
 
+def with_inner(op: Operation, axes: Sequence[IterVar]) -> Operation:
+    """The operation with loops along some axes inside of those of its ragged reduction."""
+    return replace(op, inner=tuple(op.axis.index(axis) for axis in axes)) if isinstance(op, ComputeOp) and axes else op
+
+
 def _with_body(op: ComputeOp, change: Substitution, **fields: Any) -> ComputeOp:
     """The operation with its body and the bounds of its reduction rewritten, and with other fields."""
     body = change.body(op.body)

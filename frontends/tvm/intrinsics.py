@@ -8,9 +8,9 @@ from typing import Any
 
 from ...core.errors import OptionError
 from ...expressions.expr import Call, PrimExpr, PureExternCall, as_expr
+from ...expressions.intrinsic_names import PREFIX
 from ...operators import OPERATORS
 from ..relay.text import function_of
-from .nodes.expr import PREFIX
 
 Rule = Callable[[Call], Any]
 DEFAULT = "default"

@@ -100,6 +100,12 @@ def _var(context: ElaborationContext, span: Span, dtype: Value = "int32", name: 
     return Variable(context.type(dtype, span), span)
 
 
+@word("te.var", "te.size_var", "Var", "SizeVar")
+def _named_var(context: ElaborationContext, span: Span, name: Value, dtype: Value = "int32") -> Value:
+    """A variable: `tvm.te.var("n", "int32")`, in the argument order of functions on expressions."""
+    return Variable(context.type(dtype, span), span)
+
+
 @word("type_annotation")
 def _type_annotation(context: ElaborationContext, span: Span, dtype: Value) -> Value:
     return TypeAnnotation(context.type(dtype, span))

@@ -66,7 +66,7 @@ def form(*names: str) -> Callable[[Form], Form]:
 
 def path_of(word: Word) -> str:
     """The registered name of a word: `max` for both `tvm.tir.max` and `T.max`."""
-    if word.namespace != "tvm":
+    if word.namespace != "tvm" or word.path in WORDS:
         return word.path
     for prefix in _PREFIXES_OF_TVM:
         if word.path.startswith(prefix):

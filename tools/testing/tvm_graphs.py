@@ -16,7 +16,7 @@ from ...expressions.expr import BinaryOp, Call, FloatImm, IntImm, PrimExpr, Var
 from ...frontends.tvm.ir.module import PrimFunc
 from ...frontends.tvm.nodes import stmt
 from ...frontends.tvm.nodes.blocks import Block, BlockRealize
-from ...frontends.tvm.nodes.expr import Broadcast, Buffer, BufferLoad, BufferRegion, IntrinsicName, Ramp
+from ...frontends.tvm.nodes.expr import Broadcast, Buffer, BufferLoad, BufferRegion, Ramp
 from ...module import Module
 
 Graph = list[dict[str, Any]]
@@ -230,7 +230,7 @@ class _Writer:
                 a, b = map(self.expression, node.args)
                 return add(_LOGICAL[node.op], a=a, b=b)
             case Call() if type(node) is Call or type(node) is expr.IfThenElse:
-                name = f"tirx.{IntrinsicName(node.op).intrinsic}"
+                name = f"tirx.{node.op.intrinsic}"
                 op = self.once(("op", name), lambda: self.node("ir.Op", name))
                 return add("tirx.Call", op=op, args=self.expressions(node.args))
             case _:

@@ -8,9 +8,9 @@ from typing import Any
 from ....core.errors import UnsupportedError
 from ....expressions.errors import TeError
 from ....expressions.expr import Call, PrimExpr, PureExternCall, as_expr
+from ....expressions.intrinsic_names import PREFIX, IntrinsicName
 from ..intrinsics import Rule, has_intrinsics, is_user_intrinsic, rules_of
 from ..ir.module import IRModule, PrimFunc
-from ..nodes.expr import PREFIX, IntrinsicName
 from ..nodes.functor import ir_transform
 
 
@@ -56,5 +56,5 @@ def _replacement(node: Any, rules: Mapping[str, Rule], kind: str) -> PrimExpr | 
 def _call(node: Any) -> Call | None:
     """A node as the call of an intrinsic."""
     if isinstance(node, PureExternCall) and node.name.startswith(PREFIX):
-        return Call(node.dtype, IntrinsicName(node.name.removeprefix(PREFIX)), node.args)
+        return Call(node.dtype, node.name.removeprefix(PREFIX), node.args)
     return node if isinstance(node, Call) else None

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from ..registry import get_global_func
 
 
 @dataclass(frozen=True)
@@ -15,3 +18,9 @@ class EnvFunc:
     def get(name: str) -> EnvFunc:
         """The function of a name."""
         return EnvFunc(name)
+
+    def __call__(self, *args: Any) -> Any:
+        """The result of the function. LinkError if it is not registered."""
+        function = get_global_func(self.name)
+        assert function is not None
+        return function(*args)

@@ -24,7 +24,7 @@ from ...relay.types import (
 )
 from ..nodes import declarations
 from ..nodes.declarations import PointerType, PrimType
-from ..nodes.expr import Broadcast, BufferLoad, IntrinsicName, Ramp
+from ..nodes.expr import Broadcast, BufferLoad, Ramp
 from ..nodes.expr import Let as LetExpr
 from .node_graph import kind_of
 from .span import Span
@@ -56,7 +56,7 @@ _BITWISE = {"BitwiseAnd": "and", "BitwiseOr": "or", "BitwiseXor": "xor", "LShift
 
 
 def _bitwise(name: str) -> Callable[..., Any]:
-    return lambda a, b: Call(a.dtype, IntrinsicName(name), (a, b))
+    return lambda a, b: Call(a.dtype, name, (a, b))
 
 
 def _reducer(**attributes: Any) -> CommReducer:

@@ -19,12 +19,13 @@ from ....core.errors import ArgumentError, LoadError, StepwellError
 from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.expr import Call as CallExpr
 from ....expressions.expr import ExtentImm, FloatImm, IfThenElse, IntImm, PrimExpr, PureExternCall, StringImm
+from ....expressions.intrinsic_names import IntrinsicName
 from ....operators import Operator, operator_of
 from ...mlir import parse_mlir
 from ...relay.expr import Call, Constant, Expr, Function, GlobalVar, Let, Var
 from ...relay.types import TensorType, TypeKind
 from ..nodes.declarations import PointerType, PrimType, decl_buffer
-from ..nodes.expr import TVM_NAMES, IntrinsicName, PointerVar, pointer_of
+from ..nodes.expr import PointerVar, pointer_of
 from ..params import array_bytes
 from ..target.target import Target
 from .module import IRModule, PrimFunc
@@ -33,7 +34,6 @@ from .node_graph import Node, NodeGraph
 from .node_scripts import read_module, read_prim_func
 
 VERSION = "0.16.0"
-_OWN_NAMES = {name: own for own, name in TVM_NAMES.items() if name != "pow"}
 _UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
@@ -130,7 +130,7 @@ class _Writer:
         if isinstance(node, PureExternCall):
             op, args = IntrinsicName("call_pure_extern"), [StringImm(node.name), *node.args]
         elif type(node) is CallExpr or type(node) is IfThenElse:
-            op, args = IntrinsicName(node.op), list(node.args)
+            op, args = node.op, list(node.args)
         else:
             raise ArgumentError(f"save_json of {type(node).__name__}, an operation of a program, expected its function")
         return _entry("tir.Call", dtype=node.dtype, op=self.position(op), args=self.position(args), span=0)
@@ -277,7 +277,7 @@ class _Reader:
         """A call of a function on numbers."""
         op, args = node.child("op", "Op"), cast("list[Any]", self.node(node.child("args", "Array")))
         name = op.string.rpartition(".")[2] if not op.string.startswith("tir.llvm.") else op.string[4:]
-        name = IntrinsicName(_OWN_NAMES.get(name, name))
+        name = IntrinsicName.of(name)
         match name, args:
             case "if_then_else", [condition, then, other]:
                 return IfThenElse(condition, then, other)

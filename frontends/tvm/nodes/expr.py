@@ -17,31 +17,10 @@ from ....expressions.buffers import Buffer as DeclaredBuffer
 from ....expressions.buffers import BufferPointer, ExternCall
 from ....expressions.errors import TeError
 from ....expressions.expr import Call, ExprLike, IntImm, PrimExpr, Var, as_expr, cast, promote_operands
+from ....expressions.intrinsic_names import IntrinsicName
 from ....expressions.rewrite import Substitution
 
 _HANDLE = DType("int", 64)
-PREFIX = "tir."
-"""The prefix of TVM's names of intrinsics."""
-TVM_NAMES = {
-    "abs": "fabs", "power": "pow", "shl": "shift_left", "shr": "shift_right", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor",
-}  # fmt: skip
-"""The names of intrinsics that TVM calls otherwise, without its prefix."""
-
-
-class IntrinsicName(str):
-    """The name of a function on numbers, the `op` of a `Call`. name: TVM's, `tir.exp`."""
-
-    __slots__ = ()
-
-    @property
-    def intrinsic(self) -> str:
-        """TVM's name without its prefix."""
-        return TVM_NAMES.get(self, self)
-
-    @property
-    def name(self) -> str:
-        return f"{PREFIX}{self.intrinsic}"
 
 
 class RegionBuffer(DeclaredBuffer):
@@ -357,7 +336,7 @@ class Shuffle(Load):
 
 
 __all__ = [
-    "TVM_NAMES", "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp",
-    "ExternCallExpr", "IntrinsicName", "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp",
+    "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp",
+    "ExternCallExpr", "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp",
     "RegionBuffer", "Shuffle", "pointer_of",
 ]  # fmt: skip

@@ -66,7 +66,7 @@ from ....expressions.expr import (
 from . import blocks
 from . import stmt as nodes
 from .attributes import python_value
-from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, IntrinsicName, OtherExpr, Ramp
+from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, OtherExpr, Ramp
 
 PROLOGUE = (SymbolOp, MatchBufferOp)
 """Operations before the body of a function: its sizes and its buffer parameters."""
@@ -289,7 +289,7 @@ class NodeReader:
                 return Select(self.expr(op.cond), self.expr(op.lhs), self.expr(op.rhs))
             case IfThenElseOp():
                 values = [self._yield_value(region.block) for region in op.regions]
-                return IfThenElse(self.expr(op.condition), values[0], values[1], IntrinsicName("if_then_else"))
+                return IfThenElse(self.expr(op.condition), values[0], values[1])
             case RampOp():
                 return Ramp(self.expr(op.base), self.expr(op.stride), dtype.lanes)
             case vector.BroadcastOp():
@@ -300,7 +300,7 @@ class NodeReader:
             case arith.XOrIOp() if dtype.is_bool and constant_value(op.rhs) == 1:
                 return Not(self.expr(op.lhs))
             case IntrinsicOp():
-                return Call(dtype.name, IntrinsicName(op.intrinsic.data), [self.expr(arg) for arg in op.args])
+                return Call(dtype.name, op.intrinsic.data, [self.expr(arg) for arg in op.args])
             case CallExternOp() if op.pure is not None:
                 return PureExternCall(dtype.name, op.callee.data, [self.expr(arg) for arg in op.args])
             case _:
@@ -310,9 +310,9 @@ class NodeReader:
         args = [self.expr(operand) for operand in op.operands]
         name = BINARY_NAMES.get(type(op))
         if name is not None:
-            return OPERATORS[name](*args) if name in OPERATORS else Call(dtype, IntrinsicName(name), args)
+            return OPERATORS[name](*args) if name in OPERATORS else Call(dtype, name, args)
         if type(op) in UNARY_NAMES and len(args) == 1:
-            return Call(dtype, IntrinsicName(UNARY_NAMES[type(op)]), args)
+            return Call(dtype, UNARY_NAMES[type(op)], args)
         return None
 
     def _yield_value(self, block: Block) -> PrimExpr:

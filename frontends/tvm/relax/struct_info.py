@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr, NoneAttr, TupleType, UnitAttr
 from xdsl.ir import Attribute
 
 from ....backends.devices.device import Device
+from ....core.sizes import Extents
 from ....expressions.expr import PrimExpr, Var
 from ....expressions.sizes import size_text
 from ....operators.relax import CallableType, ObjectType, PrimType, ShapeType
@@ -57,7 +58,7 @@ def _variable_name(value: Any) -> str | None:
     return _NAMES[value]
 
 
-class Sizes(tuple[Size, ...]):
+class Sizes(Extents[Size]):
     """The sizes of a shape. values: the sizes, as of TVM's `ShapeExpr`."""
 
     @property

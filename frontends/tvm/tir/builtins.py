@@ -9,7 +9,7 @@ from ....expressions.buffers import ExternCall
 from ....expressions.errors import TeError
 from ....expressions.expr import as_expr
 from ....expressions.extern import call_builtin
-from ..nodes.expr import IntrinsicName
+from ....expressions.intrinsic_names import IntrinsicName
 
 _FRAGMENT = ("fragment", "m", "n", "k", "index", "buffer_ptr", "stride", "layout")
 _OPERANDS = ("fragment_d", "index_d", "fragment_a", "index_a", "fragment_b", "index_b", "fragment_c", "index_c")

@@ -80,18 +80,13 @@ from ....expressions.functions import (
 from ....expressions.statements import BufferElement
 from ....expressions.tensor import comm_reducer
 from ..intrinsics import call_user_intrinsic
-from ..nodes.expr import BufferLoad, IntrinsicName
+from ..nodes.expr import BufferLoad
 from .builtins import builtin_call
-
-
-def _named(value: PrimExpr) -> PrimExpr:
-    """A call whose `op` has TVM's name; another expression as it is."""
-    return Call(value.dtype, IntrinsicName(value.op), value.args) if type(value) is Call else value
 
 
 def _binary(name: str, meaning: str) -> Callable[..., Any]:
     def function(lhs: Any, rhs: Any, span: None = None) -> Any:
-        return _named(binary_expr(name, lhs, rhs))
+        return binary_expr(name, lhs, rhs)
 
     function.__name__ = name
     function.__doc__ = meaning
@@ -110,14 +105,20 @@ pow = power
 divide = div
 
 
+def convert(expr: Any) -> PrimExpr:
+    """A number, an axis or a tensor without dimensions as an expression; an expression is itself. TeError for another
+    value."""
+    return as_expr(expr)
+
+
 def bitwise_not(x: Any, span: None = None) -> PrimExpr:
     """`~x`."""
-    return _named(~as_expr(x))
+    return ~as_expr(x)
 
 
 def reinterpret(dtype: str, value: Any, span: None = None) -> PrimExpr:
     """The bits of a value as those of another data type of the same size."""
-    return _named(functions.reinterpret(dtype, value))
+    return functions.reinterpret(dtype, value)
 
 
 def ceildiv(lhs: Any, rhs: Any, span: None = None) -> PrimExpr:
@@ -128,7 +129,7 @@ def ceildiv(lhs: Any, rhs: Any, span: None = None) -> PrimExpr:
 def likely(cond: Any, span: None = None) -> PrimExpr:
     """A condition that holds most of the time."""
     value = as_expr(cond)
-    return Call(value.dtype, IntrinsicName("likely"), (value,))
+    return Call(value.dtype, "likely", (value,))
 
 
 def ldexp(x1: Any, x2: Any) -> PrimExpr:
@@ -291,6 +292,7 @@ __all__ = [
     "ceildiv",
     "clz",
     "comm_reducer",
+    "convert",
     "copysign",
     "cos",
     "cosh",

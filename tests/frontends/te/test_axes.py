@@ -44,3 +44,13 @@ def test_a_number_of_numpy_as_an_element_has_its_data_type() -> None:
     numbers = (0.0, np.float64(0), np.float16(0))
     dtypes = [te.compute((1,), (lambda number: lambda i: number)(each)).dtype for each in numbers]
     assert dtypes == ["float32", "float64", "float16"]
+
+
+@pytest.mark.parametrize("target", ["llvm", "python"])
+def test_a_truth_value_is_the_index_0_or_1(target: str) -> None:
+    A = te.placeholder((2, 3), "int32", name="A")
+    B = te.compute((6, 3), lambda i, j: A[i <= 3, (j > 1) * 2], name="B")
+    a, got = np.arange(6, dtype="int32").reshape(2, 3), np.zeros((6, 3), "int32")
+    build(te.create_prim_func([A, B]), target=target)["main"](a, got)
+    rows, columns = np.indices((6, 3))
+    np.testing.assert_array_equal(got, a[(rows <= 3).astype(int), (columns > 1) * 2])

@@ -32,7 +32,6 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         "tensor T_add of 2 dimensions, expected an element of it",
     ),
     "an index that is no integer": (lambda: row(lambda i: A[i * 1.5, 0]), "index into tensor A: "),
-    "an index that is a bool": (lambda: row(lambda i: A[i > 1, 0]), "expected an integer"),
     "a tensor of vectors": (lambda: te.placeholder((8,), "float32x2", "V"), "placeholder V: elements of float32x2"),
     "vectors as elements": (lambda: row(lambda i: A[i, 0].astype("float32x4")), "compute B: elements of float32x4"),
     "more variables than dimensions": (lambda: row(lambda i, j: i), "a function of 2 variables for 1 dimensions"),

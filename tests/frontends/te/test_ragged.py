@@ -1,5 +1,6 @@
 """Reductions along axes whose bounds are elements of tensors or other axes."""
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -90,6 +91,77 @@ def test_loops_of_the_other_axes_can_be_transformed() -> None:
     np.testing.assert_allclose(computed(after, s), SUMS * 2, 1e-5, 1e-6)
     with pytest.raises(TeError, match="axis k is none of the axes of stage T"):
         te.create_schedule(total.op)[total].split(total.op.reduce_axis[0], 2)
+
+
+def products() -> Any:
+    """For each segment the sum of its columns, doubled in another order of the axes: `T[row, i]`."""
+
+    def total(row: Any, i: Any) -> Any:
+        k = te.reduce_axis((starts[row], starts[row + 1]), name="k")
+        return te.sum(X[i, k] * 2, axis=k)
+
+    return te.compute((4, 3), total, name="T")
+
+
+def test_axes_follow_a_reduction() -> None:
+    total = products()
+    row, i = total.op.axis
+    s = te.create_schedule(total.op)
+    s[total].reorder(row, total.op.reduce_axis[0], i)
+    s[total].parallel(row)
+    assert [axis.var.name for axis in s[total].leaf_iter_vars] == ["row"]
+    made = te.apply_schedule(s, [X, starts, total]).mod.script()
+    assert "for row in T.parallel(4):" in made
+    assert re.search(
+        r"for k, i in T.grid\(starts\[v_row \+ 1\] - starts\[v_row\], 3\)|for k in .*\n *for i in range", made
+    )
+    np.testing.assert_allclose(computed(total, s), SUMS.T * 2, 1e-5, 1e-6)
+    after = te.compute((4, 3), lambda i, j: total[i, j] + 1, name="A")
+    s = te.create_schedule(after.op)
+    s[total].reorder(total.op.reduce_axis[0], i)
+    s[total].compute_at(s[after], after.op.axis[0])
+    np.testing.assert_allclose(computed(after, s), SUMS.T * 2 + 1, 1e-5, 1e-6)
+
+
+def test_all_axes_follow_a_reduction() -> None:
+    def total(i: Any, j: Any) -> Any:
+        k = te.reduce_axis((starts[1], starts[3]), name="k")
+        return te.max(X[i, k] + X[j, k], axis=k)
+
+    greatest = te.compute((3, 3), total, name="T")
+    s = te.create_schedule(greatest.op)
+    i, j = greatest.op.axis
+    s[greatest].reorder(greatest.op.reduce_axis[0], j, i)
+    assert s[greatest].leaf_iter_vars == []
+    pairs = (VALUES[:, None, 2:5] + VALUES[None, :, 2:5]).max(2)
+    np.testing.assert_allclose(computed(greatest, s), pairs, 1e-5, 1e-6)
+    text = te.apply_schedule(s, [X, starts, greatest]).mod.script()
+    assert text.index("for k") < text.rindex("j") < len(text)
+
+
+def test_orders_that_no_ragged_reduction_has() -> None:
+    def total(row: Any, i: Any) -> Any:
+        k, m = te.reduce_axis((starts[row], starts[row + 1]), name="k"), te.reduce_axis((0, 2), name="m")
+        return te.sum(X[i, k] + m, axis=[k, m])
+
+    result = te.compute((4, 3), total, name="T")
+    (row, i), (k, m) = result.op.axis, result.op.reduce_axis
+    for order, message in (
+        ((k, row), "the loops of stage T in the order k, i, row, m, expected all of k, m"),
+        ((m, k), "the loops of stage T in the order row, i, m, k, expected all of k, m"),
+        ((i, k, m, row), "axis row of stage T, on which bounds depend, in the loop"),
+        ((te.reduce_axis((0, 2), "z"), k), "axis z is none of the axes of stage T"),
+    ):
+        with pytest.raises(TeError, match=message):
+            te.create_schedule(result.op)[result].reorder(*order)
+    s = te.create_schedule(result.op)
+    outer, inner = s[result].split(i, 2)
+    with pytest.raises(TeError, match="then axes of the operation only"):
+        s[result].reorder(outer, k, m, inner)
+    s = te.create_schedule(result.op)
+    s[result].unroll(i)
+    with pytest.raises(TeError, match="the loop i of stage T was changed before it"):
+        s[result].reorder(k, m, i)
 
 
 def test_a_step_of_a_scan_has_no_such_reduction() -> None:

@@ -8,10 +8,10 @@ import pytest
 
 import stepwell.frontends.tvm as tvm
 from stepwell import OptionError, UnsupportedError
+from stepwell.expressions.intrinsic_names import IntrinsicName
 from stepwell.frontends.te import TeError
 from stepwell.frontends.tvm import intrinsics, te
 from stepwell.frontends.tvm.ir import register_intrin_lowering, register_op_attr
-from stepwell.frontends.tvm.nodes.expr import IntrinsicName
 from stepwell.frontends.tvm.target import register_intrin_rule
 
 NUMBERS = np.linspace(0.5, 4, 8, dtype=np.float32)
@@ -94,3 +94,28 @@ def test_effects_besides_pure_and_unknown_operators_are_refused() -> None:
         register_op_attr("other.operator", "FTVMAlterOpLayout", object())
     with pytest.raises(OptionError, match=r"expected CallEffectKind\.Pure"):
         register_op_attr("tir.store", "TCallEffectKind", tvm.tir.CallEffectKind.UpdateState)
+
+
+def test_functions_on_numbers_are_operators() -> None:
+    x = te.var("x", "float32")
+    exp = tvm.ir.Op.get("tir.exp")
+    calls: list[Any] = [te.exp(x), tvm.tir.call_intrin("float32", exp, x), tvm.tir.Call("float32", exp, [x])]
+    for made in calls:
+        assert made.op.same_as(exp)
+        assert made.op == exp
+        assert made.op.name == "tir.exp"
+    others: list[Any] = [te.log(x), te.power(x, x)]
+    assert not others[0].op.same_as(exp)
+    assert others[1].op == tvm.ir.Op.get("tir.pow")
+    with pytest.raises(TeError, match="no intrinsic 'nothing'"):
+        tvm.tir.call_intrin("float32", tvm.ir.Op.get("tir.nothing"), x)
+
+
+def test_numbers_convert_to_expressions() -> None:
+    x = te.var("x")
+    assert tvm.tir.convert(x) is x
+    assert tvm.tir.convert(2).dtype == "int32"
+    k = te.reduce_axis((0, 4), "k")
+    assert tvm.tir.convert(k) is k.var
+    with pytest.raises(TeError):
+        tvm.tir.convert([1])

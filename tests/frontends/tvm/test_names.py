@@ -331,6 +331,10 @@ def test_passes_have_the_names_of_tvm() -> None:
 def test_names_of_v0_6_at_the_top() -> None:
     assert tvm.TVMContext is tvm.runtime.Device
     assert tvm.get_env_func("f") == tvm.ir.EnvFunc.get("f")
+    tvm.register_func("test.names.twice", lambda x: x * 2, override=True)
+    assert tvm.ir.EnvFunc.get("test.names.twice")(3) == 6
+    with pytest.raises(tvm.TVMError, match=r"test\.names\.absent"):
+        tvm.ir.EnvFunc.get("test.names.absent")()
     assert (te.var("n", tvm.int32).dtype, te.var("x", tvm.float32).dtype) == ("int32", "float32")
     x = tvm.relay.exp(tvm.relay.const(1.0))
     assert tvm.ir.structural_equal(tvm.load_json(tvm.save_json(x)), x)

@@ -91,3 +91,17 @@ def test_a_variable_of_a_function_of_python_is_a_variable_of_the_program() -> No
 
     assert "offset = T.int32()" in f.script()
     assert "size = T.int64()" in f.script()
+
+
+def test_variables_are_made_in_the_argument_order_of_expressions() -> None:
+    text = """
+@T.prim_func
+def f(a: T.handle):
+    n = tvm.te.var("n", "int64")
+    m = T.SizeVar("m")
+    A = T.match_buffer(a, (n, m), "float32")
+    A[0, 0] = A[0, 0] + 1.0
+"""
+    found = parse_tvmscript(text).script()
+    assert "n = T.int64()" in found
+    assert "m = T.int32()" in found
