@@ -113,9 +113,14 @@ class ComputeOp(Operation):
 
     @cached_property
     def is_ragged(self) -> bool:
-        """Whether the bounds of a reduction axis depend on the other axes or on elements of tensors."""
+        """Whether the bounds of a reduction axis depend on the other axes or on elements of tensors, or whether its
+        combiner contains an axis."""
         own = {axis.var for axis in (*self.axis, *self.reduce_axis)}
-        return any(top in own or isinstance(top, ProducerLoad) for top in self._in_bounds)
+        first = self.body[0]
+        combined = (*first.combiner.result, *first.combiner.identity_element) if isinstance(first, Reduce) else ()
+        if any(top in own or isinstance(top, ProducerLoad) for top in self._in_bounds):
+            return True
+        return any(top in own for top in _parts_of(combined))
 
     @property
     def bounding_axes(self) -> list[IterVar]:
@@ -126,9 +131,15 @@ class ComputeOp(Operation):
     @property
     def _in_bounds(self) -> Iterator[PrimExpr]:
         """The expressions in the bounds of the reduction axes."""
-        todo = self._bounds
-        while todo:
-            top = todo.pop()
+        return _parts_of(self._bounds)
+
+
+def _parts_of(expressions: Iterable[PrimExpr]) -> Iterator[PrimExpr]:
+    """Yields expressions and all in them, each once."""
+    todo, seen = [*expressions], set[PrimExpr]()
+    while todo:
+        if (top := todo.pop()) not in seen:
+            seen.add(top)
             yield top
             todo += top.children
 

@@ -486,6 +486,37 @@ def row_sums(rows: int, columns: int) -> tuple[te.Tensor, te.IterVar, te.Tensor]
     return a, k, te.compute((rows,), lambda i: te.sum(a[i, k], axis=k), name="B")
 
 
+def test_a_sum_in_two_steps_discards_the_splits_of_elements() -> None:
+    a, k, b = row_sums(100, 37)
+    s = te.create_schedule(b.op)
+    _, inner = s[b].split(k, factor=16)
+    s[b].reorder(*s[b].split(s[b].op.axis[0], factor=8), *s[b].leaf_iter_vars[2:])
+    partial = s.rfactor(b, inner)
+    assert [axis.var.name for axis in s[partial].op.axis] == ["k.inner", "i"]
+    assert [axis.var.name for axis in s[b].leaf_iter_vars] == ["ax0", "k.inner.v"]
+    data, result = np.random.default_rng(0).random((100, 37), np.float32), np.empty(100, np.float32)
+    build(te.apply_schedule(s, [a, b]).mod)(data, result)
+    np.testing.assert_allclose(result, data.sum(1), rtol=1e-5)
+
+
+def test_a_reducer_with_an_axis_is_computed_in_a_cache() -> None:
+    x = te.placeholder((10,), name="x")
+
+    def element(i: Any) -> Any:
+        greatest = te.comm_reducer(lambda a, b: te.max(a + b, i.astype("float32")), lambda t: te.const(0, t))
+        return greatest(x[k], axis=k)
+
+    k = te.reduce_axis((0, 10), "k")
+    y = te.compute((10,), element, name="y")
+    s = te.create_schedule(y.op)
+    s.cache_write(y, "local")
+    data, results = np.random.default_rng(0).random(10, np.float32), np.empty((2, 10), np.float32)
+    for schedule, result in zip((te.create_schedule(y.op), s), results, strict=True):
+        build(te.apply_schedule(schedule, [x, y]).mod)(data, result)
+    np.testing.assert_array_equal(results[0], results[1])
+    assert len(set(results[0])) > 1
+
+
 @pytest.mark.parametrize("factor_axis", [0, 1, -1])
 def test_a_sum_in_two_steps(factor_axis: int) -> None:
     a, k, b = row_sums(100, 37)
