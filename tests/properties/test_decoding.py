@@ -66,7 +66,8 @@ def test_a_cache_has_the_attention_of_its_histories(data: Any, configuration: di
         history.step()
         shared = [page for page, count in enumerate(owners) if count > 1]
         for old, new in zip(before, pair.contents, strict=True):
-            kept = [page for page in shared if pair.cache.pool.owners[page] > 0]
+            # when all others have copied a page in this step, the last owner may have written its own tokens
+            kept = [page for page in shared if pair.cache.pool.owners[page] > 1]
             for was, now in zip(old, new, strict=True):
                 np.testing.assert_array_equal(was[kept], now[kept])
         pair.check()
