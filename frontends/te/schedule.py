@@ -11,7 +11,7 @@ from ...expressions.errors import TeError
 from ...expressions.expr import IntImm, PrimExpr, Var, binary_expr
 from ...expressions.scan import ScanOp
 from ...expressions.tensor import ComputeOp, Operation, PlaceholderOp, Reduce, Tensor, topological_order
-from .stage import Fuse, Relation, Singleton, Split, Stage
+from .stage import Fuse, Singleton, Split, Stage
 from .staging import (
     Layout,
     computes_of_scan,
@@ -191,7 +191,6 @@ class Schedule:
             raise TeError(f"rfactor: dimension {factor_axis}, expected one from 0 to {rank}")
         if stage.scan is not None:
             position = max(position, 1)  # the time is the first dimension
-        stage.relations = [each for each in stage.relations if _is_of_reduction(each)]
         leaves = [leaf for leaf in stage.leaf_iter_vars if leaf.kind == "reduce"]
         extents = axis_extents(stage)
         new_axes = {
@@ -374,16 +373,17 @@ def axis_extents(stage: Stage) -> dict[IterVar, PrimExpr]:
 def _axis_values(
     stage: Stage, leaves: Mapping[IterVar, PrimExpr], extents: Mapping[IterVar, PrimExpr]
 ) -> tuple[dict[IterVar, PrimExpr], list[PrimExpr]]:
-    """The values of all axes in terms of the loops, and the conditions that bound them to the axes' domains."""
+    """The values of the axes in terms of the loops, and the conditions that bound them to the axes' domains; of
+    reduction axes alone for reduction loops alone."""
     values = dict(leaves)
     conditions: list[PrimExpr] = []
     for relation in reversed(stage.relations):
         match relation:
-            case Split(parent, outer, inner):
+            case Split(parent, outer, inner) if outer in values:
                 values[parent] = values[outer] * extents[inner] + values[inner]
                 if not _is_product(extents[parent], extents[outer], extents[inner]):
                     conditions.append(values[parent] < extents[parent])
-            case Fuse(axes, fused):
+            case Fuse(axes, fused) if fused in values:
                 rest = values[fused]
                 for axis in reversed(axes[1:]):
                     values[axis] = rest % extents[axis]
@@ -442,17 +442,6 @@ def _loop_values(stage: Stage, extents: Mapping[IterVar, PrimExpr]) -> dict[Iter
             case _:
                 pass
     return values
-
-
-def _is_of_reduction(relation: Relation) -> bool:
-    """Whether a relation divides or fuses loops that are reduced along."""
-    match relation:
-        case Split():
-            return relation.parent.kind == "reduce"
-        case Fuse():
-            return relation.fused.kind == "reduce"
-        case _:
-            return False
 
 
 def _is_product(whole: PrimExpr, a: PrimExpr, b: PrimExpr) -> bool:

@@ -32,11 +32,11 @@ LEAST_TILES_IF_FAST = 8
 BLOCKS = 2
 """The blocks of columns of a tile of single vectors for a fast core."""
 PAGE = 4096
-"""The bytes between rows that displace each other from the L1 cache: two tiles suffice for such a core then."""
+"""The bytes between rows that displace each other from the L1 cache: two tiles suffice for a fast core then."""
 GROUP, GROUP_IF_LARGE = 4, 8
 """The greatest number of narrow tiles that are copied at a time; with rows that exceed the L2 cache."""
 PARTS = 2
-"""The least number of such groups for each core."""
+"""The least number of such groups, or of tiles of columns whose weights are used in parts, for each core."""
 LEAST_ROWS = 4
 """The least number of tiles of rows that use vectors from the L1 cache."""
 REUSED = 4

@@ -200,15 +200,15 @@ def apply_tile(nest: Nest, tile: Tile) -> None:
     inner = [*vectors[:-1], *taps, *rows, vectors[-1]] if taps else [*rows, *columns, *vectors]
     first = [] if tile.panel is None else [*tile.panel.axes, tile.vector]
     order = [outer[n] for n in (*first, *(n for n in outer if n not in first)) if n >= strides.shared]
-    parts = list[LoopRV]()
+    part = list[LoopRV]()
     if tile.summands is not None:
-        *parts, summed[0] = sch.split(summed[0], [None, tile.summands])
-        order[len(first) : len(first)] = parts
+        *part, summed[0] = sch.split(summed[0], [None, tile.summands])
+        order[len(first) : len(first)] = part
     sch.reorder(*order, *group, *summed, *inner)
     if tile.panel is not None:
         _copy_panel(nest, tile, tile.panel, outer[tile.vector])
-    if parts:
-        keep_parts_in_registers(sch, nest.rv, parts[0], inner)
+    if part:
+        keep_parts_in_registers(sch, nest.rv, part[0], inner)
     else:
         keep_in_registers(sch, nest.rv, summed[0], inner)
 

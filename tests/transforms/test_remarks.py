@@ -43,6 +43,16 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
             vi = T.axis.spatial(8, i)
             B[vi] = A[vi]
 """
+ROWS_AND_COLUMNS = """\
+@T.prim_func
+def main(A: T.Buffer((2048, 8), "float32"), B: T.Buffer((8, 2048), "float32"), C: T.Buffer((8,), "float32")):
+    for k in range(2048):
+        for v in T.vectorized(8):
+            C[v] = C[v] + A[k, v]
+    for k in range(8):
+        for v in T.vectorized(8):
+            C[v] = C[v] + B[k, v]
+"""
 FILL = """\
 @T.prim_func
 def {name}(A: T.Buffer(({n}, {m}), "float32")):
@@ -563,16 +573,7 @@ def main(A: T.Buffer((16, 256), "float32"), B: T.Buffer((64, 64), "float32"), C:
     ),
     (
         "tir-vectorize-loops,convert-tir-to-scf,prefetch-loads{cpu=avx512 tile-bytes=32}",
-        """\
-@T.prim_func
-def main(A: T.Buffer((2048, 8), "float32"), B: T.Buffer((8, 2048), "float32"), C: T.Buffer((8,), "float32")):
-    for k in range(2048):
-        for v in T.vectorized(8):
-            C[v] = C[v] + A[k, v]
-    for k in range(8):
-        for v in T.vectorized(8):
-            C[v] = C[v] + B[k, v]
-""",
+        ROWS_AND_COLUMNS,
         [
             "3:5: applied: buffer A memref<2048x8xf32> is requested 1000 iterations before its loads, 1 lines in each",
             "6:5: missed: buffer B memref<8x2048xf32> is not loaded in the order of its addresses",
@@ -580,16 +581,7 @@ def main(A: T.Buffer((2048, 8), "float32"), B: T.Buffer((8, 2048), "float32"), C
     ),
     (
         "tir-vectorize-loops,convert-tir-to-scf,prefetch-loads{tile-bytes=32}",
-        """\
-@T.prim_func
-def main(A: T.Buffer((2048, 8), "float32"), B: T.Buffer((8, 2048), "float32"), C: T.Buffer((8,), "float32")):
-    for k in range(2048):
-        for v in T.vectorized(8):
-            C[v] = C[v] + A[k, v]
-    for k in range(8):
-        for v in T.vectorized(8):
-            C[v] = C[v] + B[k, v]
-""",
+        ROWS_AND_COLUMNS,
         [
             "3:5: missed: buffer A memref<2048x8xf32> is not requested: 2 loads and requests for 1 vectors of sums",
             "6:5: missed: buffer B memref<8x2048xf32> is not loaded in the order of its addresses",

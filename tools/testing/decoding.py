@@ -90,7 +90,7 @@ class CacheModel:
         """Compares the tokens of every sequence in every layer, and the owners of pages."""
         for sequence in self.cache.sequences:
             assert self.cache.length(sequence) == len(self.keys[sequence][0])
-        owners = Counter(page for sequence in self.cache.sequences for page in self._pages(sequence))
+        owners = Counter(page for sequence in self.cache.sequences for page in self.pages(sequence))
         assert owners == Counter({page: count for page, count in enumerate(self.cache.pool.owners) if count})
         assert sorted([*owners, *self.cache.pool.free]) == list(range(len(self.cache.pool.owners)))
         for sequence in self.cache.sequences:
@@ -106,7 +106,7 @@ class CacheModel:
 
     def stored(self, sequence: int, layer: int) -> tuple[Array, Array]:
         """The keys and values in the pages of a sequence."""
-        pages, length = self._pages(sequence), self.cache.length(sequence)
+        pages, length = self.pages(sequence), self.cache.length(sequence)
         keys, values = (array[pages] for array in self.contents[layer])
         shape = (-1, self.cache.heads, self.cache.head_size)
         return (
@@ -114,7 +114,8 @@ class CacheModel:
             values.transpose(0, 2, 1, 3).reshape(shape)[:length],
         )
 
-    def _pages(self, sequence: int) -> list[int]:
+    def pages(self, sequence: int) -> list[int]:
+        """The pages of a sequence, in order."""
         return self.cache._sequences[sequence].pages  # pyright: ignore[reportPrivateUsage]
 
     def _expected(self, layer: int, sequence: int, start: int, queries: Array) -> Array:

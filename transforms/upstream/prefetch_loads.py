@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import dropwhile, takewhile
+from itertools import takewhile
 from math import ceil, prod
 from typing import cast
 
@@ -152,10 +152,7 @@ def _obstacle(cpu: CpuModel, block: Block, lines: Mapping[vector.LoadOp, Lin], a
     loads, sums = _vectors_loaded(cpu, block, analyzer) + len(lines), updated_bytes(block) / cpu.vector_bytes
     if loads > sums * _MOST_LOADS:
         return f"{loads} loads and requests for {sums:g} vectors of sums"
-    passes = max(
-        _passes([_Loop.of(loop, offset, analyzer) for loop in _loops_of_sum(load, offset)])
-        for load, offset in lines.items()
-    )
+    passes = max(_Panel.of(load, offset, analyzer).passes for load, offset in lines.items())
     return f"{passes} passes use it" if passes > _MOST_PASSES else ""
 
 
@@ -171,19 +168,13 @@ def _vectors_loaded(cpu: CpuModel, block: Block, analyzer: Analyzer) -> int:
     return sum(sizes.values())
 
 
-def _passes(loops: Sequence[_Loop]) -> int:
-    """The number of passes in which loops use what the innermost ones load. loops: the innermost first."""
-    around = dropwhile(lambda loop: loop.stride, loops)
-    return prod(loop.trips for loop in takewhile(lambda loop: not loop.stride, around))
-
-
 def _request_panels(lines: Mapping[vector.LoadOp, Lin], analyzer: Analyzer) -> bool:
     """Marks the loads that request the next panel of a buffer. lines: the loads of different lines, with their offsets.
     Returns whether there are such loads."""
     streams = list[Lin]()
     for load, offset in lines.items():
-        panel = _Panel.of([_Loop.of(loop, offset, analyzer) for loop in _loops_of_sum(load, offset)])
-        if panel is None:
+        panel = _Panel.of(load, offset, analyzer)
+        if not panel.is_repeated():
             continue
         # The lines of an iteration are one stream: its first loads request all lines.
         earlier = [each for each in streams if each.terms == offset.terms and offset.const - each.const < panel.advance]
@@ -224,7 +215,7 @@ class _Loop:
 
 @dataclass(frozen=True)
 class _Panel:
-    """A contiguous part of a buffer that is read in several passes. inside: the loops over the panel, the innermost
+    """A part of a buffer that is read in passes. inside: the loops over the panel, the innermost
     first.  around: those over the passes, around them.  next: the bytes from a panel to the next one."""
 
     inside: Sequence[_Loop]
@@ -232,13 +223,13 @@ class _Panel:
     next: int
 
     @staticmethod
-    def of(loops: Sequence[_Loop]) -> _Panel | None:
-        """The panel of a load, given the loops around it from the innermost on; None if it is unknown, or read once."""
+    def of(load: vector.LoadOp, offset: Lin, analyzer: Analyzer) -> _Panel:
+        """The panel of a load, as far as the loops around it are known."""
+        loops = [_Loop.of(loop, offset, analyzer) for loop in _loops_of_sum(load, offset)]
         inside = list(takewhile(lambda loop: loop.stride, loops))
         around = list(takewhile(lambda loop: not loop.stride, loops[len(inside) :]))
         rest = loops[len(inside) + len(around) :]
-        panel = _Panel(inside, around, rest[0].stride * rest[0].step if rest else 0)
-        return panel if panel.next and panel.passes > 1 and panel.is_contiguous() else None
+        return _Panel(inside, around, rest[0].stride * rest[0].step if rest else 0)
 
     @property
     def advance(self) -> int:
@@ -248,6 +239,10 @@ class _Panel:
     @property
     def passes(self) -> int:
         return prod(loop.trips for loop in self.around)
+
+    def is_repeated(self) -> bool:
+        """Whether the panel is known, is read in several passes, and another one follows."""
+        return self.next != 0 and self.passes > 1 and self.is_contiguous()
 
     def is_contiguous(self) -> bool:
         """Whether each loop over the panel continues after the loop inside of it. False for unknown loops."""
