@@ -79,12 +79,13 @@ PARALLEL = "stepwell.parallel"
 """On a call: it may be executed as calls at the same time, with parts of the range from the first operand to below the
 second."""
 PREFETCH = "stepwell.prefetch"
-"""On a load: the distance in bytes from its address to the cache line that it requests for a later load."""
+"""On a load: the distance in bytes from its address to the cache line that it requests for a later load, followed by
+the bytes that an increment of the variable of each loop around it adds to the distance, from the innermost loop on; 0
+bytes for those that are not stated. A load whose result has no use is a request alone."""
 PREFETCH_LEVEL = "stepwell.prefetch_level"
 """On a load with `stepwell.prefetch`: the level of the cache that the line is requested into; without, the first."""
 PREFETCH_PANEL = "stepwell.prefetch_panel"
-"""On a load: the distance in bytes from its address to a cache line that it requests into the second cache, followed by
-the bytes that an increment of the variable of each loop around it adds to the distance, from the innermost loop on."""
+"""On a load: the equivalent of `stepwell.prefetch` for a line that is requested into the second cache."""
 ELSEWHERE = "stepwell.elsewhere"
 """On a declaration: the function is in another part of the program, which is lowered apart."""
 READ_ONLY = "stepwell.read_only"

@@ -56,6 +56,7 @@ PASSES: dict[str, str] = {
     "relay-simplify-inference": "relay.simplify_inference",
     "outline-loops": "upstream.outline_loops",
     "outline-parallel-loops": "upstream.outline_parallel_loops",
+    "prefetch-blocks": "upstream.prefetch_blocks",
     "prefetch-loads": "upstream.prefetch_loads",
     "split-vectors": "upstream.split_vectors",
     "stream-stores": "upstream.stream_stores",

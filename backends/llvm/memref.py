@@ -25,10 +25,11 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import is_small_float
 from ...core.identifiers import symbol_of
-from ...dialects.attributes import DISJOINT, WORKSPACE_MEMORY
+from ...dialects.attributes import DISJOINT, PREFETCH, WORKSPACE_MEMORY
 from ..runtime.signature import OUT_OF_MEMORY, Failure
 from .control import emit_loop
 from .function import LlvmFunctionEmitter, Lowerings, MemRef, free, global_symbol, location_suffix, lowering_unsupported
+from .prefetch import request_lines
 from .small_floats import extend, truncate
 from .types import (
     byte_size,
@@ -124,11 +125,12 @@ def _zero(kind: str) -> str:
 
 
 def _load(f: LlvmFunctionEmitter, op: memref.LoadOp) -> None:
-    type = op.res.type
-    f.bind(
-        op.res,
-        load_value(f, type, address_of_element(f, op.memref, op.indices), access_suffix(op, type), op.res.name_hint),
-    )
+    type, pointer = op.res.type, address_of_element(f, op.memref, op.indices)
+    if PREFETCH in op.attributes:
+        request_lines(f, op, pointer)
+        if not op.res.first_use:
+            return
+    f.bind(op.res, load_value(f, type, pointer, access_suffix(op, type), op.res.name_hint))
 
 
 def _store(f: LlvmFunctionEmitter, op: memref.StoreOp) -> None:

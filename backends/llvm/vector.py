@@ -10,16 +10,15 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, VectorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, VectorType
 from xdsl.dialects.vector import CombiningKindFlag as Kind
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ...core.dtypes import element_type_of
-from ...core.walking import loops_around
-from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL, PREFETCH_PANEL
 from .arith import fast_math, refuse_small_float
 from .function import LlvmFunctionEmitter, Lowerings, lowering_unsupported
 from .memref import access_suffix, address_of_element, from_memory, load_value, store_value, to_memory
+from .prefetch import request_lines
 from .types import byte_size, constant_value_of_operand, lane_count, llvm_memory_type, register_type
 
 _INSTRUCTIONS = {Kind.ADD: "add", Kind.MUL: "mul", Kind.AND: "and", Kind.OR: "or", Kind.XOR: "xor"}
@@ -51,31 +50,8 @@ def _vector_of(op: Operation) -> Attribute:
 
 def _load(f: LlvmFunctionEmitter, op: vector.LoadOp) -> None:
     pointer = _contiguous_address(f, op, op.base, list(op.indices))
-    _prefetch(f, op, pointer)
+    request_lines(f, op, pointer)
     f.bind(op.result, load_value(f, op.result.type, pointer, access_suffix(op, op.result.type), op.result.name_hint))
-
-
-def _prefetch(f: LlvmFunctionEmitter, op: vector.LoadOp, pointer: str) -> None:
-    """Requests the cache lines for later loads, at the distances that a load states."""
-    panel = op.attributes.get(PREFETCH_PANEL)
-    if isinstance(panel, DenseArrayBase):
-        distance, *coefficients = panel.get_values()
-        line = f.emit_value(f"getelementptr i8, ptr {pointer}, i64 {distance}")
-        for loop, coefficient in zip(loops_around(op), coefficients, strict=False):
-            bytes = f.emit_value(f"mul i64 {f.operand(loop.body.block.args[0])}, {coefficient}")
-            line = f.emit_value(f"getelementptr i8, ptr {line}, i64 {bytes}")
-        _request(f, line, 2)
-    distance = op.attributes.get(PREFETCH)
-    if isinstance(distance, IntegerAttr):
-        line = f.emit_value(f"getelementptr i8, ptr {pointer}, i64 {distance.value.data}")
-        level = op.attributes.get(PREFETCH_LEVEL)
-        _request(f, line, level.value.data if isinstance(level, IntegerAttr) else 1)
-
-
-def _request(f: LlvmFunctionEmitter, line: str, level: int) -> None:
-    """Requests a cache line into the cache of a level."""
-    arguments = [("ptr", line), ("i32", "0"), ("i32", str(4 - level)), ("i32", "1")]  # for a load, of data
-    f.emit(f.intrinsic("prefetch", "void", arguments, overloads=["ptr"]))
 
 
 def _store(f: LlvmFunctionEmitter, op: vector.StoreOp) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Operation
 
+from stepwell.analysis import unscheduled
 from stepwell.backends.build import build
 from stepwell.backends.llvm import units
 from stepwell.backends.oracle import compile_oracle, run_oracle
@@ -22,13 +23,18 @@ from stepwell.core.processors import threads
 from stepwell.dialects.tir import FLOAT_UNARY, ForOp, FuncOp, TirBuilder
 from stepwell.dialects.tir import buffer_type as memref
 from stepwell.module import Module
+from stepwell.schedule.cpu import schedule_cpu
+from stepwell.tools.testing.choices import HypothesisChoices
 from stepwell.tools.testing.comparison import assert_same, near, same
 from stepwell.tools.testing.environment import Features
 from stepwell.tools.testing.execution import oracle_results, results
 from stepwell.tools.testing.parallel_programs import parallel_programs
 from stepwell.tools.testing.programs import copy_arguments, random_array
+from stepwell.tools.testing.scheduling import random_arguments
 from stepwell.tools.testing.strategies import faulty_programs, programs
+from stepwell.tools.testing.unscheduled_programs import SIZES, unscheduled_program
 from stepwell.transforms.pipelines import division, lower
+from stepwell.transforms.upstream import prefetch_blocks
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 COUNT = 64
@@ -97,14 +103,21 @@ def test_native_code_with_streaming_stores_computes_exactly_what_the_oracle_comp
     assert_same(results(build(streams)["main"], arguments), oracle_results(module, arguments))
 
 
-@given(program=programs(Features()))
-def test_native_code_with_early_requests_computes_exactly_what_the_oracle_computes(
-    program: tuple[Module, dict[str, Any]],
-) -> None:
-    module, arguments = program
-    vectors = lower(apply_passes(module, "tir-resolve-blocks,tir-vectorize-loops"))
-    requests = apply_passes(vectors, 'prefetch-loads{cpu="sse,l1_bytes=1,l2_bytes=1" tile-bytes=1}')
-    assert_same(results(build(requests)["main"], arguments), oracle_results(module, arguments))
+@given(data=st.data())
+def test_native_code_with_early_requests_computes_exactly_what_it_computes_without(data: st.DataObject) -> None:
+    module = unscheduled_program(HypothesisChoices(data.draw))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unscheduled, "LEAST_TIME", 0)
+        patch.setattr(prefetch_blocks, "_STEPS", 0)
+        patch.setattr(prefetch_blocks, "_LEAST_BLOCKS", 1)
+        lowered = lower(schedule_cpu(module, "avx2").mod)
+        updates, tile = data.draw(st.sampled_from((2, 4))), "l1_bytes=1,l2_bytes=1"
+        loads = f'prefetch-loads{{cpu="avx2,{tile},updates_per_cycle={updates}" tile-bytes=1}}'
+        requests = apply_passes(lowered, f'{loads},prefetch-blocks{{cpu="avx2,{tile}" tile-bytes=1}}')
+    function = module.function_ops["main"]
+    assert isinstance(function, FuncOp)
+    arguments = random_arguments(function, 0, data.draw(st.sampled_from(SIZES)))
+    assert_same(*(results(build(each)["main"], arguments) for each in (requests, lowered)))
 
 
 @given(program=programs(Features()))

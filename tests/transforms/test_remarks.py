@@ -53,6 +53,17 @@ def main(A: T.Buffer((2048, 8), "float32"), B: T.Buffer((8, 2048), "float32"), C
         for v in T.vectorized(8):
             C[v] = C[v] + B[k, v]
 """
+CHANNELS = """\
+@T.prim_func
+def main(A: T.Buffer((64, 256, 16), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
+    for b in range(64):
+        for k in range(16):
+            for v in T.vectorized(8):
+                C[v] = C[v] + A[b, 3, k] * B[v]
+        for k in range(32):
+            for v in T.vectorized(8):
+                C[v] = C[v] + A[b, k, 3] * B[v]
+"""
 FILL = """\
 @T.prim_func
 def {name}(A: T.Buffer(({n}, {m}), "float32")):
@@ -585,6 +596,14 @@ def main(A: T.Buffer((16, 256), "float32"), B: T.Buffer((64, 64), "float32"), C:
         [
             "3:5: missed: buffer A memref<2048x8xf32> is not requested: 2 loads and requests for 1 vectors of sums",
             "6:5: missed: buffer B memref<8x2048xf32> is not loaded in the order of its addresses",
+        ],
+    ),
+    (
+        "tir-vectorize-loops,convert-tir-to-scf,prefetch-blocks{tile-bytes=32}",
+        CHANNELS,
+        [
+            "4:9: applied: buffer A memref<64x256x16xf32> is requested a block before its loads, 1 lines",
+            "7:9: missed: buffer A memref<64x256x16xf32> has no blocks of lines",
         ],
     ),
     (

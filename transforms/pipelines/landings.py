@@ -49,6 +49,7 @@ from ..upstream.legalize_small_integers import LegalizeSmallIntegersPass
 from ..upstream.merge_allocations import MergeAllocationsPass
 from ..upstream.outline_loops import OutlineLoopsPass
 from ..upstream.outline_parallel_loops import OutlineParallelLoopsPass
+from ..upstream.prefetch_blocks import PrefetchBlocksPass
 from ..upstream.prefetch_loads import PrefetchLoadsPass
 from ..upstream.split_vectors import SplitVectorsPass
 from ..upstream.stream_stores import StreamStoresPass
@@ -384,6 +385,7 @@ LEGAL = Landing(
         ExpandMathPass(options.cpu.fma, options.cpu.scales),
         *_stream(options),
         PrefetchLoadsPass(cpu=str(options.cpu)),
+        PrefetchBlocksPass(cpu=str(options.cpu)),
         OutlineLoopsPass(),
     ],
     every(checks.only_upstream, checks.no_small_floats),

@@ -22,7 +22,7 @@ from ...dialects.attributes import SCHEDULE_RULE
 from ...dialects.tir import AccessOp, BlockOp, ForOp, FuncOp, IfOp, LoadOp, Mixed, StoreOp, TirBuilder
 from ...dialects.tir.copying import copy_expression
 from ...dialects.tir.tree import depends_on, with_expressions
-from ..upstream.vector_accesses import known_bytes
+from ..upstream.accesses import known_bytes
 from .extents import set_extents
 
 _remarks = PassRemarks("tir-version-rows")

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from math import ceil, prod
-from typing import cast
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref, scf, vector
+from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
-    MemRefType,
     ModuleOp,
-    NoneAttr,
-    UnrealizedConversionCastOp,
     i64,
 )
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from ...analysis.index import Analyzer, Lin
-from ...analysis.index.terms import leaves
 from ...analysis.sums import TILE_BYTES, updated_bytes
 from ...core.cpu import CpuModel
 from ...core.dtypes import dtype_of
 from ...core.remarks import PassRemarks
-from ...core.walking import find_ops, loops_around
+from ...core.walking import find_ops
 from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL, PREFETCH_PANEL
-from .vector_accesses import byte_offset, described, known_bytes
+from .accesses import LINE, PART, AccessLoop, byte_offset, described, is_large_parameter, known_bytes, loops_of_sum
 
 _remarks = PassRemarks("prefetch-loads")
 
-_LINE = 64
-"""The bytes of a cache line."""
 _UPDATES_PER_CYCLE = 2
 """The greatest number of vectors of sums that a processor updates in a cycle."""
 _SECOND = 2
@@ -44,8 +37,6 @@ _MOST_PASSES = 16
 """The greatest number of passes over a panel whose first pass takes a part of the time that pays requests."""
 _MOST_LOADS = 7 / 8
 """The greatest number of loads and requests for each sum, if a core starts as many loads as additions in a cycle."""
-_PART = 4
-"""The part of the second cache from which on a parameter is likely to have left it since the last run."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +77,7 @@ class PrefetchLoadsPass(ModulePass):
 
     After
         scf.for %k = %c0 to %c1152 step %c1 {
-          %w = vector.load %W[%k, %c0] {stepwell.prefetch = 2304 : i64} : memref<1152x16xf32>, vector<16xf32>
+          %w = vector.load %W[%k, %c0] {stepwell.prefetch = array<i64: 2304>} : memref<1152x16xf32>, vector<16xf32>
           ...
         }
 
@@ -118,7 +109,7 @@ def _request_operands(cpu: CpuModel, loop: scf.ForOp) -> None:
     for buffer, loads in _streams(cpu, block).items():
         lines = _first_of_lines({load: byte_offset(load, analyzer) for load in loads})
         advances = {load: offset.terms.get(block.args[0], 0) * step for load, offset in lines.items()}
-        is_far = any(advance > len(lines) * _LINE for advance in advances.values())
+        is_far = any(advance > len(lines) * LINE for advance in advances.values())
         if min(advances.values()) <= 0 or (is_far and (known_bytes(buffer) or 0) <= cpu.l2_bytes):
             _remarks.missed(
                 loop, lambda buffer=buffer: f"{described(buffer)} is not loaded in the order of its addresses"
@@ -130,10 +121,10 @@ def _request_operands(cpu: CpuModel, loop: scf.ForOp) -> None:
                 loop, lambda buffer=buffer, reason=reason: f"{described(buffer)} is not requested: {reason}"
             )
             continue
-        is_large = not is_far and (known_bytes(buffer) or 0) > cpu.l2_bytes // _PART
+        is_large = not is_far and (known_bytes(buffer) or 0) > cpu.l2_bytes // PART
         panels = ", and the next panel in each pass" if is_large and _request_panels(lines, analyzer) else ""
         for load, advance in advances.items():
-            load.attributes[PREFETCH] = IntegerAttr(advance * iterations, 64)
+            load.attributes[PREFETCH] = DenseArrayBase.from_list(i64, [advance * iterations])
             if is_far:
                 load.attributes[PREFETCH_LEVEL] = IntegerAttr(_SECOND, 64)
         _remarks.applied(
@@ -179,38 +170,9 @@ def _request_panels(lines: Mapping[vector.LoadOp, Lin], analyzer: Analyzer) -> b
         # The lines of an iteration are one stream: its first loads request all lines.
         earlier = [each for each in streams if each.terms == offset.terms and offset.const - each.const < panel.advance]
         streams.append(offset)
-        if len(earlier) * _LINE < -(-panel.advance // panel.passes):
+        if len(earlier) * LINE < -(-panel.advance // panel.passes):
             load.attributes[PREFETCH_PANEL] = DenseArrayBase.from_list(i64, panel.distances())
     return bool(streams)
-
-
-def _loops_of_sum(load: vector.LoadOp, offset: Lin) -> Iterator[scf.ForOp]:
-    """The loops around a load, innermost first, up to a loop whose variable is in a quotient of its offset."""
-
-    def is_term(loop: scf.ForOp) -> bool:
-        variable = loop.body.block.args[0]
-        return not any(variable in leaves(atom) for atom in offset.terms if atom is not variable)
-
-    return takewhile(is_term, loops_around(load))
-
-
-@dataclass(frozen=True)
-class _Loop:
-    """A loop around a load. stride: the bytes that an increment of its variable adds to the offset.  low, step, trips:
-    the first value of the variable, its increment, and the number of iterations; 0 iterations if one is unknown."""
-
-    stride: int
-    low: int
-    step: int
-    trips: int
-
-    @staticmethod
-    def of(loop: scf.ForOp, offset: Lin, analyzer: Analyzer) -> _Loop:
-        stride = offset.terms.get(loop.body.block.args[0], 0)
-        low, high, step = (analyzer.number(bound) for bound in (loop.lb, loop.ub, loop.step))
-        if low is None or high is None or step is None:
-            return _Loop(stride, 0, step or 0, 0)
-        return _Loop(stride, low, step, len(range(low, high, step)))
 
 
 @dataclass(frozen=True)
@@ -218,14 +180,14 @@ class _Panel:
     """A part of a buffer that is read in passes. inside: the loops over the panel, the innermost
     first.  around: those over the passes, around them.  next: the bytes from a panel to the next one."""
 
-    inside: Sequence[_Loop]
-    around: Sequence[_Loop]
+    inside: Sequence[AccessLoop]
+    around: Sequence[AccessLoop]
     next: int
 
     @staticmethod
     def of(load: vector.LoadOp, offset: Lin, analyzer: Analyzer) -> _Panel:
         """The panel of a load, as far as the loops around it are known."""
-        loops = [_Loop.of(loop, offset, analyzer) for loop in _loops_of_sum(load, offset)]
+        loops = [AccessLoop.of(loop, offset, analyzer) for loop in loops_of_sum(load, offset)]
         inside = list(takewhile(lambda loop: loop.stride, loops))
         around = list(takewhile(lambda loop: not loop.stride, loops[len(inside) :]))
         rest = loops[len(inside) + len(around) :]
@@ -268,7 +230,7 @@ def _first_of_lines(offsets: Mapping[vector.LoadOp, Lin]) -> dict[vector.LoadOp,
     """The loads, with their offsets, of which none begins in the cache line that begins with another."""
     first: dict[vector.LoadOp, Lin] = {}
     for load, offset in sorted(offsets.items(), key=lambda pair: pair[1].const):
-        if not any(offset.terms == other.terms and offset.const - other.const < _LINE for other in first.values()):
+        if not any(offset.terms == other.terms and offset.const - other.const < LINE for other in first.values()):
             first[load] = offset
     return first
 
@@ -277,16 +239,6 @@ def _streams(cpu: CpuModel, block: Block) -> dict[SSAValue, list[vector.LoadOp]]
     """The loads of vectors of a block from parameters that may exceed the fastest cache, by buffer."""
     streams: dict[SSAValue, list[vector.LoadOp]] = {}
     for op in block.ops:
-        if isinstance(op, vector.LoadOp) and _is_large_parameter(op.base, cpu.l1_bytes):
+        if isinstance(op, vector.LoadOp) and is_large_parameter(op.base, cpu.l1_bytes):
             streams.setdefault(op.base, []).append(op)
     return streams
-
-
-def _is_large_parameter(buffer: SSAValue, most: int) -> bool:
-    """Whether a buffer is a parameter, or what a parameter points to, and is not known to have at most some bytes."""
-    source = buffer
-    while isinstance(source.owner, memref.ReinterpretCastOp | UnrealizedConversionCastOp):
-        source = source.owner.operands[0]
-    type, size = cast("MemRefType[Attribute]", buffer.type), known_bytes(buffer)
-    is_parameter = isinstance(source.owner, Block) and isinstance(source.owner.parent_op(), func.FuncOp)
-    return is_parameter and isinstance(type.layout, NoneAttr) and (size is None or size > most)

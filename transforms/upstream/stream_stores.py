@@ -17,7 +17,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from ...analysis.index import Analyzer, Atom, Lin
 from ...core.remarks import PassRemarks
 from ...dialects.tir import constant_value
-from .vector_accesses import byte_offset, described, known_bytes, vector_bytes
+from .accesses import byte_offset, described, known_bytes, vector_bytes
 
 _remarks = PassRemarks("stream-stores")
 

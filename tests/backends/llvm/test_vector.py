@@ -201,7 +201,7 @@ def test_a_load_requests_the_cache_line_at_its_distance(compile_text, level: str
     lib = compile_text(f"""func.func @main(%a: memref<64xi32>, %out: memref<4xi32>) {{
       %c0 = arith.constant 0 : index
       %c60 = arith.constant 60 : index
-      %x = vector.load %a[%c60] {{stepwell.prefetch = 1048576 : i64{level}}} : memref<64xi32>, vector<4xi32>
+      %x = vector.load %a[%c60] {{stepwell.prefetch = array<i64: 1048576>{level}}} : memref<64xi32>, vector<4xi32>
       vector.store %x, %out[%c0] : memref<4xi32>, vector<4xi32>
       func.return
     }}""")
@@ -232,3 +232,23 @@ def test_a_load_requests_cache_lines_at_a_distance_that_changes_with_loops(compi
     a, out = np.arange(64, dtype=np.int32), np.zeros(4, np.int32)
     lib(a, out)
     np.testing.assert_array_equal(out, a[60:])
+
+
+def test_a_load_of_an_element_without_uses_is_a_request_alone(compile_text) -> None:
+    lib = compile_text("""func.func @main(%a: memref<64xi32>, %out: memref<1xi32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %c64 = arith.constant 64 : index
+      scf.for %k = %c0 to %c64 step %c1 {
+        %next = memref.load %a[%k] {stepwell.prefetch = array<i64: 4096, 60>} : memref<64xi32>
+        %x = memref.load %a[%k] {stepwell.prefetch = array<i64: 512>} : memref<64xi32>
+        memref.store %x, %out[%c0] : memref<1xi32>
+      }
+      func.return
+    }""")
+    text = lib.source("llvm")
+    for part in (r"getelementptr i8, ptr .*, i64 4096", r"mul i64 %k\S*, 60", r"i64 512\n", r"load i32", r"store i32"):
+        assert len(re.findall(part, text)) == 1, part
+    a, out = np.arange(64, dtype=np.int32), np.zeros(1, np.int32)
+    lib(a, out)
+    assert out[0] == 63

@@ -31,14 +31,14 @@ func.func @tile(%w: memref<2x256x16xf32>, %x: memref<256x4xf32>, %y: memref<256x
   func.return %r#0 : vector<16xf32>
 }
 // CHECK:      func.func @tile(
-// CHECK:        vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x256x16xf32>
-// CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x256x16xf32>
+// CHECK:        vector.load %w[%c0, %k, %c0] {stepwell.prefetch = array<i64: 5376>} : memref<2x256x16xf32>
+// CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = array<i64: 5376>} : memref<2x256x16xf32>
 // CHECK-NEXT:   vector.load %y[%k, %c0] : memref<256x64xf32>
-// NEAR:         vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 256 : i64} : memref<2x256x16xf32>
+// NEAR:         vector.load %w[%c0, %k, %c0] {stepwell.prefetch = array<i64: 256>} : memref<2x256x16xf32>
 
 // A matrix by rows that exceeds the second cache is requested into it.
-// ROWS:         vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x256x16xf32>
-// ROWS:         vector.load %y[%k, %c0] {stepwell.prefetch = 21504 : i64, stepwell.prefetch_level = 2 : i64} : memref<256x64xf32>
+// ROWS:         vector.load %w[%c0, %k, %c0] {stepwell.prefetch = array<i64: 5376>} : memref<2x256x16xf32>
+// ROWS:         vector.load %y[%k, %c0] {stepwell.prefetch = array<i64: 21504>, stepwell.prefetch_level = 2 : i64} : memref<256x64xf32>
 
 // Loads of a line request it once; a step of the loop advances addresses by several rows.
 func.func @halves(%w: memref<512x8xf32>, %s: vector<4xf32>) -> vector<4xf32> {
@@ -58,7 +58,7 @@ func.func @halves(%w: memref<512x8xf32>, %s: vector<4xf32>) -> vector<4xf32> {
 }
 // CHECK:      func.func @halves(
 // CHECK:        vector.load %w[%k, %c4] : memref<512x8xf32>
-// CHECK-NEXT:   vector.load %w[%k, %c0] {stepwell.prefetch = 6144 : i64} : memref<512x8xf32>
+// CHECK-NEXT:   vector.load %w[%k, %c0] {stepwell.prefetch = array<i64: 6144>} : memref<512x8xf32>
 
 // No tile of sums, and memory of the function itself.
 func.func @others(%w: memref<256x16xf32>, %s: vector<16xf32>) {
@@ -105,8 +105,8 @@ func.func @dynamic(%p: !llvm.ptr, %y: memref<256x?xf32>, %n: index, %s: vector<1
   func.return %r#0 : vector<16xf32>
 }
 // CHECK:      func.func @dynamic(
-// CHECK:        vector.load %w[%c0, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x?x16xf32>
-// CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = 5376 : i64} : memref<2x?x16xf32>
+// CHECK:        vector.load %w[%c0, %k, %c0] {stepwell.prefetch = array<i64: 5376>} : memref<2x?x16xf32>
+// CHECK-NEXT:   vector.load %w[%c1, %k, %c0] {stepwell.prefetch = array<i64: 5376>} : memref<2x?x16xf32>
 // CHECK-NEXT:   vector.load %y[%k, %c0] : memref<256x?xf32>
 
 // Three passes over each panel of 64 by 16 weights, which is 4 KiB: a pass requests a third of the next panel, the
@@ -133,4 +133,4 @@ func.func @panels(%w: memref<4x64x16xf32>, %s: vector<16xf32>) -> vector<16xf32>
   func.return %r : vector<16xf32>
 }
 // ROWS:      func.func @panels(
-// ROWS:        vector.load %w[%o, %k, %c0] {stepwell.prefetch_panel = array<i64: 4096, -42, 1365>, stepwell.prefetch = {{[0-9]+}} : i64}
+// ROWS:        vector.load %w[%o, %k, %c0] {stepwell.prefetch_panel = array<i64: 4096, -42, 1365>, stepwell.prefetch = array<i64: {{[0-9]+}}>}

@@ -47,7 +47,7 @@ def test_the_way_down_is_shown_pass_by_pass() -> None:
     lower(parse_mlir(TEXT), lambda name, module: seen.append((name, "tir.func" in str(module))))
     names = [name for name, _ in seen]
     assert names[:2] == ["convert-te-to-tir", "tir-resolve-blocks"]
-    assert names[-3:] == ["stream-stores", "prefetch-loads", "outline-loops"]
+    assert names[-4:] == ["stream-stores", "prefetch-loads", "prefetch-blocks", "outline-loops"]
     upstream = names.index("convert-tir-to-scf")
     assert [is_tir for _, is_tir in seen] == [True] * upstream + [False] * (len(seen) - upstream)
 
