@@ -42,6 +42,7 @@ PASSES: dict[str, str] = {
     "relay-convert-layout": "relay.convert_layout",
     "relay-pack-weights": "relay.pack_weights",
     "relay-quantize-products": "relay.quantize_products",
+    "relay-slice-images": "relay.slice_images",
     "relay-widen-operands": "relay.widen_operands",
     "relay-copy-results": "relay.copy_results",
     "relay-eliminate-dead-code": "relay.eliminate_dead_code",

@@ -91,9 +91,23 @@ class Network:
         chosen = [(x, shape), self.draw(st.sampled_from(parts))]
         self.add(relay.concatenate([image for image, _ in chosen], axis=1), (sum(s[0] for _, s in chosen), *shape[1:]))
 
+    def slice(self, x: Expr, shape: Shape) -> None:
+        if self.has_any_size:
+            return
+        axes = self.draw(st.sampled_from(([2, 3], [-1], [3, 2])))
+        first = [self.draw(st.integers(0, shape[axis % 4 - 1] - 1)) for axis in axes]
+        last = [self.draw(st.integers(n + 1, shape[axis % 4 - 1])) for n, axis in zip(first, axes, strict=True)]
+        steps = [self.draw(st.integers(1, 3)) for _ in axes]
+        extents = list(shape)
+        for axis, low, high, step in zip(axes, first, last, steps, strict=True):
+            extents[axis % 4 - 1] = len(range(low, high, step))
+        sliced = relay.strided_slice(x, first, last, steps, axes=axes)
+        self.add(sliced, (extents[0], extents[1], extents[2]))
+
     def step(self) -> None:
         image = self.images[-1] if self.draw(st.integers(0, 3)) else self.draw(st.sampled_from(self.images))
-        steps = (self.convolution, self.depthwise, self.elements, self.elements, self.pool, self.concatenation)
+        windows = (self.convolution, self.depthwise, self.pool)
+        steps = (*windows, self.elements, self.elements, self.concatenation, self.slice)
         self.draw(st.sampled_from(steps))(*image)
 
     def result(self) -> Expr:
@@ -135,10 +149,10 @@ def check(actual: list[Any], expected: list[Any]) -> None:
 
 LEAST_SUMMANDS = st.sampled_from((convert_layout.LONG, 0))
 """Networks here have sums of few summands."""
-WINOGRAD = "relay-convert-convolutions{tile-size=2},"
+BEFORE = st.sampled_from(("", "relay-convert-convolutions{tile-size=2},", "relay-slice-images{least-channels=1},"))
 
 
-@given(networks(), st.sampled_from(("", WINOGRAD)), LEAST_SUMMANDS)
+@given(networks(), BEFORE, LEAST_SUMMANDS)
 def test_images_with_blocks_hold_the_elements_of_images_without(
     case: tuple[Module, Any], before: str, summands: int
 ) -> None:
@@ -150,7 +164,7 @@ def test_images_with_blocks_hold_the_elements_of_images_without(
 
 
 @settings(max_examples=max(1, settings().max_examples // 3))
-@given(networks(), st.sampled_from((1, 3)), st.sampled_from(("", WINOGRAD)), LEAST_SUMMANDS)
+@given(networks(), st.sampled_from((1, 3)), BEFORE, LEAST_SUMMANDS)
 def test_compiled_networks_with_blocks(case: tuple[Module, Any], count: int, before: str, summands: int) -> None:
     module, x = case
     with patch.object(convert_layout, "LONG", summands):

@@ -38,6 +38,7 @@ EXACT = [
     "relay-eliminate-dead-code",
     "cse",
     "relay-copy-results",
+    "relay-slice-images{least-channels=1}",
     "relay-fuse-operators",
     "relay-fuse-operators{level=0}",
     "relay-fuse-operators,relay-plan-memory,relay-eliminate-dead-code",

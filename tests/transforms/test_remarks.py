@@ -730,6 +730,24 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16"), C: T.Buffer
         ],
     ),
     (
+        "relay-slice-images",
+        """\
+relay.func @main("x" %x: tensor<1x256x9x9xf32>, "v" %v: tensor<256x256x1x1xf32>, "w" %w: tensor<16x256x1x1xf32>) {
+  %0 = relay.nn.conv2d(%x, %v) {strides = [2, 1]} : (tensor<1x256x9x9xf32>, tensor<256x256x1x1xf32>)
+    -> tensor<1x256x5x9xf32>
+  %1 = relay.nn.conv2d(%x, %w) {strides = 2} : (tensor<1x256x9x9xf32>, tensor<16x256x1x1xf32>) -> tensor<1x16x5x5xf32>
+  %2 = relay.nn.conv2d(%x, %v) {strides = 2, padding = 1} : (tensor<1x256x9x9xf32>, tensor<256x256x1x1xf32>)
+    -> tensor<1x256x6x6xf32>
+  relay.return %0 : tensor<1x256x5x9xf32>, %1 : tensor<1x16x5x5xf32>, %2 : tensor<1x256x6x6xf32>
+}
+""",
+        [
+            "2:3: applied: the pixels in steps of 2 and 1 are copied first",
+            "4:3: missed: the convolution reads all pixels: 256 to 16 channels, expected 256 or more",
+            "5:3: missed: the convolution reads all pixels: padding",
+        ],
+    ),
+    (
         "relay-convert-layout",
         """\
 relay.func @main("x" %x: tensor<1x32x9x9xf32>) {

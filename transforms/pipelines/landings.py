@@ -155,10 +155,12 @@ def _call_kernels(options: Options) -> list[ModulePass]:
     from ..relay.pack_quantized import RelayPackQuantizedPass
     from ..relay.pack_weights import RelayPackWeightsPass
     from ..relay.plan_memory import RelayPlanMemoryPass
+    from ..relay.slice_images import RelaySliceImagesPass
 
     packs = options.pack and options.opt_level >= 2
     packing = [
         RelayPackQuantizedPass(bytes=options.cpu.byte_products),
+        RelaySliceImagesPass(),
         RelayConvertLayoutPass(),
         RelayPackWeightsPass(),
         CommonSubexpressionElimination(),  # weights of several products

@@ -45,10 +45,10 @@ class RelayConvertLayoutPass(ModulePass):
 
     An image has blocks if it has whole blocks of channels, and if the operator that computes it and all operators that
     read it support the layout: `nn.conv2d` with packed weights, `nn.conv2d_winograd`, pools, operators on elements,
-    reductions of all rows and columns, and concatenations of channels. Rows and columns may be dynamic. Pools,
-    operators on elements and concatenations have blocks in all their images or in none, so that no image is copied from
-    one layout to the other. A convolution whose result has no blocks reads an image without blocks, if its weights are
-    then not packed (`relay-pack-weights`) and its sums have less than 256 summands.
+    reductions of all rows and columns, concatenations of channels, and slices of rows and columns. Rows and columns may
+    be dynamic. Pools, operators on elements, slices and concatenations have blocks in all their images or in none, so
+    that no image is copied from one layout to the other. A convolution whose result has no blocks reads an image
+    without blocks, if its weights are then not packed (`relay-pack-weights`) and its sums have less than 256 summands.
 
     Before
         %y = relay.nn.conv2d(%x, %v) : (tensor<1x32x28x28xf32>, tensor<192x32x1x1xf32>) -> tensor<1x192x28x28xf32>
@@ -312,6 +312,21 @@ class _Concatenation(_Kind):
         return builder.operator("concatenate", *args, axis=1)
 
 
+class _Slice(_Kind):
+    """Slices of rows and columns."""
+
+    def reads(self, op: OperatorOp, index: int) -> bool:
+        return True
+
+    def writes(self, op: OperatorOp) -> bool:
+        axes = op.attribute_value("axes")
+        return axes is not None and {axis % 4 for axis in axes} <= {2, 3}
+
+    def convert(self, op: OperatorOp, builder: RelayBuilder, args: Sequence[SSAValue], writes: bool) -> SSAValue:
+        axes = [axis % 4 for axis in op.attribute_value("axes")]
+        return builder.operator("strided_slice", *args, **{**op.explicit_attributes, "axes": axes})
+
+
 _POOLS_OF_PIXELS = {
     "nn.global_avg_pool2d": "mean",
     "nn.adaptive_avg_pool2d": "mean",
@@ -323,6 +338,7 @@ _KINDS: Mapping[str, _Kind] = {
     **dict.fromkeys(("nn.max_pool2d", "nn.avg_pool2d"), _Pool()),
     **dict.fromkeys(("mean", "sum", "max", "min", *_POOLS_OF_PIXELS), _OfPixels()),
     "concatenate": _Concatenation(),
+    "strided_slice": _Slice(),
     "nn.conv2d_winograd": _Winograd(),
 }
 """The kinds of operators by name, besides direct convolutions and other operators on elements."""
