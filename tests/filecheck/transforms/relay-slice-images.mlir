@@ -36,6 +36,7 @@ relay.func @blocks("x" %x: tensor<1x256x9x9xf32>) {
   %1 = relay.nn.conv2d(%0, %v) {strides = 2} : (tensor<1x256x9x9xf32>, tensor<256x256x1x1xf32>) -> tensor<1x256x5x5xf32>
   relay.return %1 : tensor<1x256x5x5xf32>
 }
+// CHECK:       relay.func @blocks
 // BLOCKS:      relay.func @blocks
 // BLOCKS:        relay.strided_slice({{.*}}) {begin = [0, 0], end = [9, 9], strides = [2, 2], axes = [2, 3]} : (tensor<1x16x9x9x16xf32>) -> tensor<1x16x5x5x16xf32>
 // BLOCKS:        relay.nn.contrib_conv2d_pack({{.*}}data_layout = "NCHW16c"
