@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "relax-realize-devices": "relax.realize_devices",
     "relax-fuse-kernels": "relax.fuse_kernels",
     "relax-reuse-operands": "relax.reuse_operands",
+    "relay-convert-conv1d": "relay.convert_conv1d",
     "relay-convert-convolutions": "relay.convert_convolutions",
     "relay-pack-quantized": "relay.pack_quantized",
     "relay-convert-layout": "relay.convert_layout",

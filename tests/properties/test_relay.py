@@ -49,6 +49,7 @@ ROUNDING = [
     "relay-convert-layout",
     "relay-pack-weights",
     "relay-fuse-attention",
+    "relay-convert-conv1d",
     "relay-convert-convolutions{tile-size=2}",
     "relay-convert-convolutions{tile-size=4},relay-fold-constants",
     "relay-fold-constants,relay-fold-scale-axis,relay-fold-constants",

@@ -730,6 +730,26 @@ def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float16"), C: T.Buffer
         ],
     ),
     (
+        "relay-convert-conv1d",
+        """\
+relay.func @main("x" %x: tensor<1x8x20xf32>, "u" %u: tensor<8x8x1xf32>) {
+  %v = relay.constant "v" : tensor<8x8x1xf32>
+  %0 = relay.nn.conv1d(%x, %v) : (tensor<1x8x20xf32>, tensor<8x8x1xf32>) -> tensor<1x8x20xf32>
+  %1 = relay.nn.conv1d(%0, %v) : (tensor<1x8x20xf32>, tensor<8x8x1xf32>) -> tensor<1x8x20xf32>
+  %2 = relay.nn.conv1d(%x, %u) : (tensor<1x8x20xf32>, tensor<8x8x1xf32>) -> tensor<1x8x20xf32>
+  %3 = relay.transpose(%x) {axes = [0, 1, 2]} : (tensor<1x8x20xf32>) -> tensor<1x8x20xf32>
+  %4 = relay.nn.conv1d(%3, %v) : (tensor<1x8x20xf32>, tensor<8x8x1xf32>) -> tensor<1x8x20xf32>
+  relay.return %1 : tensor<1x8x20xf32>, %2 : tensor<1x8x20xf32>, %4 : tensor<1x8x20xf32>
+}
+""",
+        [
+            "5:3: missed: the convolution keeps its dimension: its weights are no constants",
+            "7:3: missed: the convolution keeps its dimension: no other one computes or reads its images",
+            "3:3: applied: the image is one of one row",
+            "4:3: applied: the image is one of one row",
+        ],
+    ),
+    (
         "relay-slice-images",
         """\
 relay.func @main("x" %x: tensor<1x256x9x9xf32>, "v" %v: tensor<256x256x1x1xf32>, "w" %w: tensor<16x256x1x1xf32>) {

@@ -111,6 +111,7 @@ def has_statements_of_packages(module: ModuleOp) -> bool:
 
 def _optimize_graphs(options: Options) -> list[ModulePass]:
     # lazy: the operators of relay are needed for graphs only
+    from ..relay.convert_conv1d import RelayConvertConv1dPass
     from ..relay.convert_convolutions import RelayConvertConvolutionsPass
     from ..relay.eliminate_dead_code import RelayEliminateDeadCodePass
     from ..relay.fold_constants import RelayFoldConstantsPass
@@ -129,6 +130,7 @@ def _optimize_graphs(options: Options) -> list[ModulePass]:
         RelayFoldConstantsPass(),
         RelaySimplifyPass(),
         RelayFoldScaleAxisPass(),
+        *([RelayConvertConv1dPass()] if options.pack else []),
         RelayFoldConstantsPass(),
         *([RelayConvertConvolutionsPass(), RelayFoldConstantsPass()] if options.winograd else []),
         CommonSubexpressionElimination(),

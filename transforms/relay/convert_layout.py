@@ -18,11 +18,10 @@ from xdsl.rewriter import InsertPoint
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...module import constants_of
-from ...operators import Pattern
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape_of
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
-from .graphs import erase, graphs_of, replace
+from .graphs import erase, graphs_of, is_of_elements, replace
 from .pack_weights import Form, form_of
 from .plain_convolutions import has_static_images
 
@@ -31,8 +30,6 @@ _remarks = PassRemarks("relay-convert-layout")
 LONG = 256
 """The least number of summands of a result that take much longer than its transposition from blocks."""
 _BLOCKS = f"NCHW{LANES}c"
-_OF_AXES = {"axis", "lhs_axis", "rhs_axis", "shape", "num_newaxis"}
-"""The attributes by which operators on elements depend on the layout."""
 
 
 @dataclass(frozen=True)
@@ -347,7 +344,7 @@ _ELEMENTS = _Elements()
 
 def _kind_of(op: OperatorOp) -> _Kind | None:
     """How an operator supports images with blocks; None if it does not."""
-    name, pattern = op.operator.name, op.operator.pattern
+    name = op.operator.name
     if name == "nn.conv2d":
         form = form_of(op)
         if form is None or form.lack(op) or not isinstance(op.args[1].owner, ConstantOp):
@@ -357,6 +354,4 @@ def _kind_of(op: OperatorOp) -> _Kind | None:
         return _ELEMENTS if op.attribute_value("axis") in (1, -3) else None
     if name in _KINDS:
         return _KINDS[name]
-    is_of_axes = any(attribute.name in _OF_AXES for attribute in op.operator.attributes)
-    is_of_elements = pattern in (Pattern.ELEMWISE, Pattern.BROADCAST) and not is_of_axes
-    return _ELEMENTS if is_of_elements and len(op.args) and len(op.outputs) == 1 else None
+    return _ELEMENTS if is_of_elements(op) else None

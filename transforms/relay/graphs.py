@@ -12,11 +12,13 @@ from ...core.diagnostics import where
 from ...core.errors import UnsupportedError
 from ...core.walking import find_ops
 from ...module import constants_of
-from ...operators import relax
+from ...operators import Pattern, relax
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp
 
 RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
 """The operators that keep the elements of their operand in row-major order."""
+_OF_AXES = {"axis", "lhs_axis", "rhs_axis", "shape", "num_newaxis"}
+"""The attributes by which operators on elements depend on the layout."""
 
 
 def graphs_of(module: ModuleOp) -> Iterator[FuncOp]:
@@ -56,6 +58,13 @@ def operator_at(value: SSAValue, *names: str) -> OperatorOp | None:
     """The operator that computes a tensor, provided that `names` contains its name; else None."""
     owner = value.owner
     return owner if isinstance(owner, OperatorOp) and owner.operator.name in names else None
+
+
+def is_of_elements(op: OperatorOp) -> bool:
+    """Whether an operator computes each element of its one result from an element of each operand, in any layout."""
+    is_of_axes = any(attribute.name in _OF_AXES for attribute in op.operator.attributes)
+    patterns = (Pattern.ELEMWISE, Pattern.BROADCAST)
+    return op.operator.pattern in patterns and not is_of_axes and bool(op.args) and len(op.outputs) == 1
 
 
 def splat_number(value: SSAValue) -> bool | int | float | None:
