@@ -62,7 +62,8 @@ def write_function(reader: NodeReader, body: nodes.Stmt) -> FuncOp:
         if op not in kept:
             op.detach()
             op.erase(safe_erase=False)
-    known: dict[PrimExpr, SSAValue] = {var: values[value] for value, var in reader.vars.items() if value in values}
+    variables = reader.vars | reader.handles
+    known: dict[PrimExpr, SSAValue] = {var: values[value] for value, var in variables.items() if value in values}
     write_statements(func, values, known, {}, body)
     return func
 

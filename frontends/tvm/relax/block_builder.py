@@ -96,6 +96,7 @@ class BlockBuilder:
         self._mod = IRModule(op, {} if mod is None else dict(mod.constants))
         self._symbols = symbols_of(self._mod.op)
         self._kernels: dict[str, str] = {}
+        self._has_updates = False
         self._scope: _Scope | None = None
         self._open: list[_OpenBlock] = []
         self._names: set[str] = set()
@@ -106,11 +107,13 @@ class BlockBuilder:
         return BlockBuilder._entered[-1] if BlockBuilder._entered else None
 
     def get(self) -> IRModule:
-        """A copy of the module. ArgumentError while a function is built, VerifyError for an invalid program."""
+        """A copy of the module. ArgumentError while a function is built, VerifyError for an invalid program; after
+        `update_func` the program may be invalid, since calls of new functions may follow."""
         if self._scope is not None:
             raise ArgumentError(f"get: function {self._scope.name} is not finished")
         mod = IRModule(self._mod.op.clone(), dict(self._mod.constants))
-        mod.verify()
+        if not self._has_updates:
+            mod.verify()
         return mod
 
     finalize = get
@@ -298,6 +301,7 @@ class BlockBuilder:
     def update_func(self, gv: GlobalVar | str, updated_func: Module) -> None:
         """Replaces a function of the module, or adds one."""
         self._mod[gv] = updated_func
+        self._has_updates = True
         self._symbols = symbols_of(self._mod.op)
 
     # Kernels
