@@ -162,6 +162,8 @@ class PrimExpr(Operators):
     __slots__ = ("data_type",)
 
     data_type: DType
+    span: ClassVar[None] = None
+    """The place in a source text, which expressions lack: operations have locations."""
 
     @property
     def dtype(self) -> str:

@@ -38,7 +38,7 @@ from ...relay.types import GlobalTypeVar, TupleType, TypeData
 from ..nodes.attributes import attribute_of
 from ..nodes.construction import Parameter, construct_function, variables_of
 from ..nodes.conversion import nodes_of
-from ..nodes.declarations import PrimType
+from ..nodes.expr import PrimType
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
@@ -75,6 +75,9 @@ class PrimFunc(FunctionModule):
 
     It is read from an operation, or built of parameters and a body: `PrimFunc([A, B], body)`.
     """
+
+    span = None
+    """The place in a source text, which functions lack: operations have locations."""
 
     def __init__(
         self,
@@ -213,7 +216,8 @@ class PrimFunc(FunctionModule):
 
     def is_of(self, func: FuncOp) -> bool:
         """Whether the function is that of an operation."""
-        return self._func.is_structurally_equivalent(func)
+        blocks: dict[Any, Any] = {func.parent: self._func.parent}
+        return func.is_structurally_equivalent(self._func, blocks)
 
     def _with_attrs(self, attrs: Mapping[str, Attribute]) -> PrimFunc:
         copy = self._func.clone()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
@@ -13,6 +13,7 @@ from ....core.dtypes import mlir_type
 from ....core.walking import find_ops
 from ....dialects.text.functions import print_function
 from ....dialects.tir import (
+    BlockOp,
     FuncOp,
     HandleType,
     MatchBufferOp,
@@ -33,7 +34,16 @@ from ....expressions.write_expressions import ExpressionEmitter
 from . import blocks
 from . import stmt as nodes
 from .attributes import attribute_of
-from .expr import Buffer, BufferLoad, BufferOperand, ExternCallExpr, PointedBuffer, PointerVar, StatementBuffer, pointer_of
+from .expr import (
+    Buffer,
+    BufferLoad,
+    BufferOperand,
+    ExternCallExpr,
+    PointedBuffer,
+    PointerVar,
+    StatementBuffer,
+    pointer_of,
+)
 from .functor import pre_order_visit
 from .writing import write_statements
 
@@ -70,7 +80,8 @@ def construct_function(
     symbol = attrs.get("global_symbol", "main")
     types = [_type_of(param, buffer) for param, buffer in zip(params, declared, strict=True)]
     names = [_name_of(*each) for each in zip(params, declared, types, strict=True)]
-    attributes = {annotation_key(key): attribute_of(value) for key, value in attrs.items()}
+    stated = {key: value for key, value in attrs.items() if key != "global_symbol"}
+    attributes = {annotation_key(key): attribute_of(value) for key, value in stated.items()}
     func = FuncOp(str(symbol), list(zip(names, types, strict=True)), attrs=attributes)
     builder = TirBuilder(func.body.block)
     emitter = ExpressionEmitter(builder, {}, {})
@@ -87,7 +98,7 @@ def construct_function(
         if buffer is not None:
             memory[buffer] = _view(emitter, buffer, argument) if isinstance(argument.type, HandleType) else argument
     values = {buffer.value: value for buffer, value in memory.items() if isinstance(buffer, Buffer)}
-    write_statements(func, values, emitter.known, memory, body)
+    write_statements(func, values, emitter.known, memory, body.block if _is_root(body) else body)
     results = [op.value.type for op in find_ops(func, ReturnOp) if op.value is not None]
     if results:
         func.result_type = results[0]
@@ -148,6 +159,15 @@ def _name_of(param: Var, buffer: DeclaredBuffer | None, type: Attribute) -> str:
     return buffer.name
 
 
+def _is_root(body: nodes.Stmt) -> TypeGuard[blocks.BlockRealize]:
+    """Whether the statements of a function are a root block that says no more than the function."""
+    if not isinstance(body, blocks.BlockRealize) or not isinstance(body.op, BlockOp):
+        return False
+    block, runs = body.block, body.predicate
+    states = block.iter_vars or block.reads or block.writes or block.annotations or block.init or block.match_buffers
+    return block.name_hint == "root" and not states and isinstance(runs, IntImm) and runs.value == 1
+
+
 def _view(emitter: ExpressionEmitter, buffer: DeclaredBuffer, pointer: SSAValue) -> SSAValue:
     """The buffer of a parameter."""
     shape = [emitter.number(extent) for extent in buffer.shape]
@@ -184,7 +204,8 @@ def script_of(node: nodes.Stmt) -> str:
     the text; the name of its class where it has parts of another function."""
     variables, buffers = free_parts(node)
     try:
-        func = construct_function(*variables_of([*buffers, *variables], {}), node, {})
+        params, declared = variables_of([*buffers, *variables], {})
+        func = construct_function(params, node, declared, {})
     except TeError:
         return repr(node)
     lines = print_function(func).splitlines()

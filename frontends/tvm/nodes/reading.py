@@ -40,6 +40,7 @@ from ....dialects.tir import (
     MatchRegionOp,
     Mixed,
     RampOp,
+    ShuffleOp,
     StoreOp,
     SymbolOp,
     WhileOp,
@@ -67,7 +68,7 @@ from ....expressions.expr import (
 from . import blocks
 from . import stmt as nodes
 from .attributes import python_value
-from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, OtherExpr, PointerVar, Ramp
+from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, OtherExpr, PointerVar, Ramp, Shuffle
 
 PROLOGUE = (SymbolOp, MatchBufferOp)
 """Operations before the body of a function: its sizes and its buffer parameters."""
@@ -304,6 +305,8 @@ class NodeReader:
                 return IfThenElse(self.expr(op.condition), values[0], values[1])
             case RampOp():
                 return Ramp(self.expr(op.base), self.expr(op.stride), dtype.lanes)
+            case ShuffleOp():
+                return Shuffle([self.expr(each) for each in op.vectors], op.lane_indices)
             case vector.BroadcastOp():
                 return Broadcast(self.expr(op.source), dtype.lanes)
             case arith.CmpiOp() | arith.CmpfOp():

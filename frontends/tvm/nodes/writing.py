@@ -43,6 +43,7 @@ from .expr import (
     OtherExpr,
     PointedBuffer,
     Ramp,
+    Shuffle,
 )
 from .functor import accessed_buffers
 from .reading import NodeReader
@@ -156,6 +157,8 @@ class _ExpressionWriter(ExpressionEmitter):
                 return self.builder.ramp(self.known[expr.base], self.known[expr.stride], expr.lanes)
             case Broadcast():
                 return self.builder.broadcast(self.known[expr.value], expr.lanes)
+            case Shuffle():
+                return self.builder.shuffle([self.known[vector] for vector in expr.vectors], expr.lanes)
             case BufferElement():
                 *outer, last = (self.known[index] for index in expr.indices)
                 place = last if expr.lanes == 1 else self.builder.ramp(last, 1, expr.lanes)
