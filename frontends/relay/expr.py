@@ -165,23 +165,24 @@ class Number(Expr):
 
 
 class GlobalVar(Callee):
-    """A reference to a function of the module by name; references of one name are equal.
-
-    type_annot: the type of the function, None if it is inferred.
-    """
+    """A reference to a function of the module by name. type_annot: its type, None if it is inferred."""
 
     def __init__(self, name_hint: str, type_annot: Any = None):
         self.name_hint = name_hint
         self.known_type = type_annot
 
+    def __repr__(self) -> str:
+        return f"@{self.name_hint}"
+
+
+class SymbolVar(GlobalVar):
+    """A reference to a function by its name in a module; such references of one name are equal."""
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, GlobalVar) and self.name_hint == other.name_hint
+        return isinstance(other, SymbolVar) and self.name_hint == other.name_hint
 
     def __hash__(self) -> int:
         return hash(self.name_hint)
-
-    def __repr__(self) -> str:
-        return f"@{self.name_hint}"
 
 
 class CallAttributes(dict[str, Any]):

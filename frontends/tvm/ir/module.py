@@ -28,7 +28,7 @@ from ....operators.relax.devices import DEVICES, device_names, state_devices, ta
 from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Function, GlobalVar
+from ...relay.expr import Expr, Function, GlobalVar, SymbolVar
 from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
 from ...relay.parsing import parse_program
@@ -548,11 +548,11 @@ class IRModule(Module):
     def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function. FunctionNotFoundError for an unknown name."""
         self.__getitem__(name)
-        return GlobalVar(name)
+        return SymbolVar(name)
 
     def get_global_vars(self) -> list[GlobalVar]:
         """The names of the functions, in order."""
-        return [GlobalVar(name) for name in self]
+        return [SymbolVar(name) for name in self]
 
     def update_func(self, var: str | GlobalVar, func: Module | Function) -> None:
         """Replaces a function, or adds one."""

@@ -27,7 +27,7 @@ from ....operators.relax.types import (
     tensor,
 )
 from ....operators.relay import Size
-from ...relay.expr import GlobalVar
+from ...relay.expr import GlobalVar, SymbolVar
 from ...te.prim_func import create_prim_func
 from ..ir.module import IRModule
 from .bindings import Binding, BindingBlock, DataflowBlock, MatchCast, SeqExpr, VarBinding, require_known
@@ -296,7 +296,7 @@ class BlockBuilder:
         _publish(scope, result)
         self._check("emit_func_output", result)
         scope.result = result
-        return GlobalVar(scope.name)
+        return SymbolVar(scope.name)
 
     def update_func(self, gv: GlobalVar | str, updated_func: Module) -> None:
         """Replaces a function of the module, or adds one."""
@@ -316,7 +316,7 @@ class BlockBuilder:
         copy.properties["sym_name"] = StringAttr(name)
         self._mod.op.body.block.add_op(copy)
         self._mod.constants.update(func.constants)
-        return GlobalVar(name)
+        return SymbolVar(name)
 
     def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Expr:
         """The results of a kernel of tensor expressions, which is added to the module unless it has an equal one.
@@ -339,7 +339,7 @@ class BlockBuilder:
         numbers = [operands.variable(name) for name in free]
         kernel = create_prim_func([*operands.tensors, *outputs, *numbers])
         infos = [struct_info_of(type) for type in types]
-        return call_tir(GlobalVar(self._kernel(kernel, hint)), Tuple(operands.values), infos, free)
+        return call_tir(SymbolVar(self._kernel(kernel, hint)), Tuple(operands.values), infos, free)
 
     def _kernel(self, kernel: Module, hint: str) -> str:
         text = f"{hint}: {kernel}"
