@@ -196,6 +196,10 @@ class PrimExpr(Operators):
     def __hash__(self) -> int:
         return id(self)
 
+    def text(self) -> str:
+        """The text of an expression whose class the renderer does not know."""
+        return type(self).__name__
+
     def __repr__(self) -> str:
         # lazy: the renderer is written in terms of the classes of expressions
         from .render import render

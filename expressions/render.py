@@ -70,7 +70,7 @@ def _atom(expr: PrimExpr) -> str:
             axes = ", ".join(axis.var.name for axis in expr.axis)
             return f"{expr.combiner.name}({', '.join(map(render, expr.source))}, axis=[{axes}])"
         case _:
-            return type(expr).__name__
+            return expr.text()
 
 
 def _call(name: str, *args: PrimExpr) -> str:

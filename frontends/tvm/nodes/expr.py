@@ -206,6 +206,9 @@ class BufferLoad(PrimExpr):
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
         return BufferLoad(self.buffer, children)
 
+    def text(self) -> str:
+        return f"{self.buffer.name}[{', '.join(map(repr, self.indices))}]"
+
 
 class Ramp(PrimExpr):
     """The vector `base, base + stride, ...` of `lanes` lanes."""
@@ -226,6 +229,9 @@ class Ramp(PrimExpr):
         base, stride = children
         return Ramp(base, stride, self.lanes)
 
+    def text(self) -> str:
+        return f"T.Ramp({self.base!r}, {self.stride!r}, {self.lanes})"
+
 
 class Broadcast(PrimExpr):
     """A scalar broadcast to `lanes` lanes."""
@@ -243,6 +249,9 @@ class Broadcast(PrimExpr):
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
         return Broadcast(children[0], self.lanes)
+
+    def text(self) -> str:
+        return f"T.Broadcast({self.value!r}, {self.lanes})"
 
 
 class Shuffle(PrimExpr):
@@ -275,6 +284,9 @@ class Shuffle(PrimExpr):
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
         return Shuffle(children, self.indices)
+
+    def text(self) -> str:
+        return f"T.Shuffle({list(self.vectors)}, {self.lanes})"
 
 
 _CALLED = {"access_ptr": "tvm_access_ptr", "call_packed": "tvm_call_packed"}

@@ -33,6 +33,31 @@ def test_nodes_lack_places_in_texts() -> None:
     assert tir.PrimFunc(func.params, func.body, func.ret_type, func.buffer_map, func.attrs, func.span).body is func.body
 
 
+def test_attributes_have_a_text() -> None:
+    func = tir.PrimFunc([A, B], tir.BufferStore(B, tir.BufferLoad(A, [0]), [0])).with_attr("tir.noalias", True)
+    assert str(func.attrs) == "{'global_symbol': 'main', 'tir.noalias': True}"
+
+
+def test_texts_of_expressions_are_tvmscript() -> None:
+    a, b, x = te.var("a"), te.var("b"), te.var("x", "float32")
+    p: Any
+    p, q = te.placeholder((4, 4), name="P"), te.var("q", "uint8")
+    texts = {
+        "a + b * 3": a + b * 3, "(a + b) * 3": (a + b) * 3, "a - (b - a)": a - (b - a), "a - b - a": a - b - a,
+        "a // b % 2": a // b % 2, "10 % a": 10 % a, "T.Div(a, b)": tir.truncdiv(a, b), "x / T.float32(2)": x / 2.0,
+        "a < b and b < 3": tir.all(a < b, b < 3), "a < b or b > 3 and a > b": tir.any(a < b, tir.all(b > 3, a > b)),
+        "not (a < b or a > b)": tir.Not(tir.any(a < b, a > b)), "not a < b": tir.Not(a < b),
+        "T.shift_left(a, b)": a << b, "T.bitwise_and(a, b)": a & b, "T.bitwise_not(a)": ~a, "T.bitwise_not(q)": ~q,
+        "T.min(a, b)": tir.min(a, b), "T.exp(x) + T.float32(0.5)": tir.exp(x) + 0.5, "P[a, b]": p(a, b),
+        "T.Select(a < b, a, b)": tir.Select(a < b, a, b), "T.if_then_else(a < b, a, b)": tir.if_then_else(a < b, a, b),
+        'T.Cast("float16", a)': a.astype("float16"), 'T.float16("inf")': tir.infinity("float16"),
+        "T.bool(True)": tir.const(True, "bool"), "T.uint8(3)": tir.const(3, "uint8"), '"text"': tir.StringImm("text"),
+        "A[a + 1]": tir.BufferLoad(A, [a + 1]), "A[T.Ramp(a, 1, 4)]": tir.BufferLoad(A, [tir.Ramp(a, 1, 4)]),
+        "T.Broadcast(a, 4)": tir.Broadcast(a, 4), "T.Shuffle([a, b], [1, 0])": tir.Shuffle([a, b], [1, 0]),
+    }  # fmt: skip
+    assert {text: str(expr) for text, expr in texts.items()} == {text: text for text in texts}
+
+
 def test_buffers_are_the_same() -> None:
     assert A.same_as(A)
     assert not A.same_as(B)
