@@ -151,6 +151,24 @@ class PrimFunc(FunctionModule):
         return TupleType(()) if result is None else PrimType(dtype_of(result).name)
 
     @property
+    def struct_info(self) -> Any:
+        """The type of the function in programs: tensors for buffers, numbers, and the result. A function is pure if it
+        writes no buffer of a parameter and has no other effect."""
+        # lazy: types of programs and facts of functions are written in terms of functions
+        from ..relax import struct_info as infos
+        from ..tir.analysis import is_pure_function
+
+        def info(param: Var) -> Any:
+            buffer = self.buffer_map.get(param)
+            if buffer is not None:
+                return infos.TensorStructInfo(buffer.shape, buffer.dtype)
+            return infos.ObjectStructInfo() if param.dtype == "handle" else infos.PrimStructInfo(param.dtype)
+
+        result = self.ret_type
+        kind = infos.PrimStructInfo(result.dtype) if isinstance(result, PrimType) else infos.TupleStructInfo([])
+        return infos.FuncStructInfo([info(param) for param in self.params], kind, purity=is_pure_function(self))
+
+    @property
     def __name__(self) -> str:
         """The name of the function."""
         return self._func.sym_name.data

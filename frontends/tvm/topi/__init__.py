@@ -626,6 +626,8 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of the same shape."""
     if not xs:
         raise TeError("elemwise_sum: no tensor")
+    if len(xs) == 1:
+        return identity(xs[0])
     result = xs[0]
     for each in xs[1:]:
         result = add(result, each)

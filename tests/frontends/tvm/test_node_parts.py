@@ -161,3 +161,28 @@ def test_the_buffers_of_parameters_are_replaced() -> None:
     y = np.zeros_like(x)
     tvm.build(result, target="llvm")(x, y)
     np.testing.assert_array_equal(y, 3 * x)
+
+
+def test_functions_have_the_types_of_programs() -> None:
+    @T.prim_func
+    def total(a: T.handle, b: T.Buffer((4,), "int8"), k: T.int32) -> T.float32:
+        n = T.int64()
+        A = T.match_buffer(a, (n, 4))
+        T.ret(A[0, k])
+
+    relax = tvm.relax
+    n = tir.Var("n", "int64")
+    params = [relax.TensorStructInfo([n, 4]), relax.TensorStructInfo([4], "int8"), relax.PrimStructInfo("int32")]
+    func: Any = total
+    assert func.struct_info == relax.FuncStructInfo(params, relax.PrimStructInfo("float32"))
+    copy = tir.PrimFunc([A, B], tir.BufferStore(B, tir.BufferLoad(A, [0]), [0]))
+    tensors = [relax.TensorStructInfo([8])] * 2
+    assert copy.struct_info == relax.FuncStructInfo(tensors, relax.TupleStructInfo([]), purity=False)
+
+
+def test_the_sum_of_one_tensor_is_another_tensor() -> None:
+    x = te.placeholder((8,), name="x")
+    total = tvm.topi.elemwise_sum([x])
+    numbers, result = np.arange(8, dtype="float32"), np.zeros(8, "float32")
+    tvm.build(te.create_schedule(total.op), [x, total])(numbers, result)
+    np.testing.assert_array_equal(result, numbers)
