@@ -232,6 +232,12 @@ class PrimFunc(FunctionModule):
         """Whether this is the same object as another."""
         return self is other
 
+    def without_own_name(self) -> PrimFunc:
+        """The function without the attribute `global_symbol` if it is the name of the function."""
+        copy = self._func.clone()
+        _drop_name(copy)
+        return PrimFunc(ModuleOp([copy]), self.constants)
+
     def is_of(self, func: FuncOp) -> bool:
         """Whether the function is that of an operation."""
         blocks: dict[Any, Any] = {func.parent: self._func.parent}

@@ -279,10 +279,10 @@ def main(A: T.Buffer((16,), "float32"), n: T.int32):
     found: dict[str, Any] = {}
     post_order_visit(body, lambda node: found.setdefault(type(node).__name__, []).append(node))
     (check,) = found["AssertStmt"]
-    assert (str(check.condition), check.message.value) == ("(n > 2)", "n is too small")
+    assert (str(check.condition), check.message.value) == ("n > 2", "n is too small")
     memory = {node.buffer_var.name: node for node in found["Allocate"]}
     assert (memory["B"].dtype, [int(n) for n in memory["B"].extents], memory["B"].scope) == ("float32", [8], "local")
-    assert str(memory["p"].condition) == "(n > 3)"
+    assert str(memory["p"].condition) == "n > 3"
     assert memory["B"].condition.value == 1
     (declared,) = found["DeclBuffer"]
     assert (declared.buffer.name, [int(n) for n in declared.buffer.shape]) == ("P", [2, 2])
