@@ -11,6 +11,11 @@ from stepwell.frontends.te import TeError
 from stepwell.frontends.tvm import te, tir, topi
 
 
+def constant(value: int, dtype: str = "int32") -> Any:
+    """A constant expression."""
+    return tir.const(value, dtype)
+
+
 def run(tensors: list[Any], *arrays: Any) -> Any:
     """The result of tensors for arrays."""
     result = np.zeros([int(size) for size in tensors[-1].shape], tensors[-1].dtype)
@@ -22,12 +27,12 @@ def test_constants_are_numbers() -> None:
     x = te.placeholder((4, 4), name="x")
     places = te.placeholder((2,), "int32", "places")
     ones = np.ones((4, 4), "float32")
-    np.testing.assert_array_equal(run([topi.full((2, 2), "float32", tir.const(3))]), np.full((2, 2), 3))
-    np.testing.assert_array_equal(run([x, topi.trilu(x, tir.const(1, "int32"), True)], ones), np.triu(ones, 1))
-    hot = topi.one_hot(places, tir.const(7, "int32"), tir.const(2, "int32"), 3, -1, "int32")
+    np.testing.assert_array_equal(run([topi.full((2, 2), "float32", constant(3))]), np.full((2, 2), 3))
+    np.testing.assert_array_equal(run([x, topi.trilu(x, constant(1), True)], ones), np.triu(ones, 1))
+    hot = topi.one_hot(places, constant(7), constant(2), 3, -1, "int32")
     np.testing.assert_array_equal(run([places, hot], np.array([0, 2], "int32")), [[7, 2, 2], [2, 2, 7]])
-    assert te.const(tir.const(3, "uint8")).dtype == "uint8"
-    assert te.const(tir.const(3, "uint8"), "float32").dtype == "float32"
+    assert te.const(constant(3, "uint8")).dtype == "uint8"
+    assert te.const(constant(3, "uint8"), "float32").dtype == "float32"
 
 
 def test_the_number_elsewhere_is_a_tensor() -> None:
@@ -52,8 +57,9 @@ def test_bounds_of_slices_are_expressions(low: int, high: int) -> None:
 
 def test_bounds_of_slices_that_do_not_fit_are_errors() -> None:
     x, n = te.placeholder((3, 6), name="x"), te.var("n")
+    begin: Any = te.placeholder((2,), "int32", "begin")
     with pytest.raises(UnsupportedError, match="expected dynamic_strided_slice"):
-        topi.strided_slice(x, te.placeholder((2,), "int32", "begin"), [1, 2])
+        topi.strided_slice(x, begin, [1, 2])
     with pytest.raises(UnsupportedError, match="expressions with slice_mode 'size', expected 'end'"):
         topi.strided_slice(x, [n], [2], slice_mode="size")
     with pytest.raises(TeError, match="stride -1 of bounds that are expressions"):
