@@ -340,8 +340,8 @@ def _variable(value: SSAValue, name: str) -> Var:
     """A variable of the type of a value: an address, that of a buffer's memory, or a number."""
     match value.type:
         case HandleType(element=element, scope=scope):
-            known = element is not None and not isinstance(element, NoneAttr)
-            return PointerVar(name, dtype_of(element).name if known else None, scope.data if known else "")
+            is_known = not isinstance(element, NoneAttr)
+            return PointerVar(name, dtype_of(element).name if is_known else None, scope.data if is_known else "")
         case MemRefType():
             return PointerVar(name, dtype_of(value.type.element_type).name, scope_of(value.type))
         case _:
