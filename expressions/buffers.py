@@ -60,9 +60,10 @@ class Buffer:
         """The address of an element, for `te.call_extern`.
 
         access_mask: the kind of access, "r", "w" or "rw", 1, 2 or 3; arrays that are only read may be read-only.
-        offset: the position of the element in row-major order.  extent: the number of elements that are read, by
-        default all from there on; without effect for another access.  ptr_type: without effect. TeError for another
-        access, for vectors (content_lanes), and for an offset in a buffer with strides.
+        offset: the position of the element in row-major order, in memory for a buffer with strides.  extent: the number
+        of elements that are read, by default all from there on; without effect for another access.  ptr_type: without
+        effect. TeError for another access, for vectors (content_lanes), and for an offset in a buffer whose last stride
+        is not 1.
         """
         if access_mask not in ("r", "w", "rw", "wr", 1, 2, 3):
             raise TeError(f"access_ptr of {self.name}: access_mask {access_mask!r}, expected 'r', 'w' or 'rw'")
@@ -74,9 +75,13 @@ class Buffer:
             read = as_expr(prod(self.shape) - rest if extent is None else extent)
         if isinstance(rest, IntImm) and rest.value == 0:
             return BufferPointer(self, read=read)
-        if self.strides or not self.shape:
-            raise TeError(f"access_ptr of {self.name}: offset {rest!r} in a buffer with strides, expected address_of")
         indices: list[PrimExpr] = []
+        if self.strides:
+            if not isinstance(step := self.strides[-1], IntImm) or step.value != 1:
+                raise TeError(f"access_ptr of {self.name}: offset {rest!r} with last stride {step!r}, expected 1")
+            return BufferPointer(self, (*(as_expr(0) for _ in self.shape[1:]), rest), read=read)
+        if not self.shape:
+            raise TeError(f"access_ptr of {self.name}: offset {rest!r} in a buffer of one element, expected 0")
         for size in reversed(self.shape[1:]):
             indices.insert(0, rest % size)
             rest = rest // size

@@ -162,6 +162,8 @@ class PrimExpr(Operators):
     __slots__ = ("data_type",)
 
     data_type: DType
+    span: ClassVar[None] = None
+    """The place in a source text, which expressions lack: operations have locations."""
 
     @property
     def dtype(self) -> str:
@@ -193,6 +195,10 @@ class PrimExpr(Operators):
 
     def __hash__(self) -> int:
         return id(self)
+
+    def text(self) -> str:
+        """The text of an expression whose class the renderer does not know."""
+        return type(self).__name__
 
     def __repr__(self) -> str:
         # lazy: the renderer is written in terms of the classes of expressions
@@ -576,9 +582,11 @@ OPERATORS: dict[str, type[BinaryOp]] = {
 # Construction of expressions
 
 
-def const(value: Number, dtype: str | None = None) -> PrimExpr:
+def const(value: Number | IntImm | FloatImm, dtype: str | None = None) -> PrimExpr:
     """A constant; its default type is bool, int32 (int64 if the value does not fit) or float32, for a scalar of numpy
-    its own."""
+    and a constant its own."""
+    if isinstance(value, IntImm | FloatImm):
+        return const(value.value, value.dtype if dtype is None else dtype)
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a scalar of numpy
         return const(value.item(), str(value.dtype) if dtype is None else dtype)  # pyright: ignore
     if not isinstance(value, bool | int | float):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -31,6 +31,9 @@ class BufferElement(PrimExpr):
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
         return BufferElement(self.buffer, children, self.lanes)
 
+    def text(self) -> str:
+        return f"{self.buffer.name}[{', '.join(map(repr, self.indices))}]"
+
 
 @dataclass(frozen=True, eq=False)
 class Store:

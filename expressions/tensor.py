@@ -396,14 +396,14 @@ class Reduce(PrimExpr):
         axis: Sequence[IterVar],
         condition: PrimExpr,
         value_index: int,
-        init: Sequence[PrimExpr],
+        init: Sequence[PrimExpr] | None = None,
     ):
         self.combiner = combiner
         self.source = tuple(source)
         self.axis = tuple(axis)
         self.condition = condition
         self.value_index = value_index
-        self.init = tuple(init)
+        self.init = tuple(init or ())
         self.data_type = self.source[value_index].data_type
 
     @property

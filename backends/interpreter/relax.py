@@ -92,7 +92,7 @@ class RelaxFunctions(StatefulFunctions):
         self, interpreter: Interpreter, op: CallInplacePackedOp, args: PythonValues
     ) -> PythonValues:
         values = tuple(np.copy(arg, order="C") if n in op.positions else arg for n, arg in enumerate(args))
-        return self._checked(interpreter, op.func_name.data, values, op.output.type)
+        return self._checked(interpreter, op, values)
 
     @impl(CallDpsPackedOp)
     def run_call_dps_packed(self, interpreter: Interpreter, op: CallDpsPackedOp, args: PythonValues) -> PythonValues:
@@ -103,11 +103,11 @@ class RelaxFunctions(StatefulFunctions):
 
     @impl(CallPackedOp)
     def run_call_packed(self, interpreter: Interpreter, op: CallPackedOp, args: PythonValues) -> PythonValues:
-        return self._checked(interpreter, op.func_name.data, args, op.output.type)
+        return self._checked(interpreter, op, args)
 
     @impl(CallPurePackedOp)
     def run_call_pure_packed(self, interpreter: Interpreter, op: CallPurePackedOp, args: PythonValues) -> PythonValues:
-        return self._checked(interpreter, op.func_name.data, args, op.output.type)
+        return self._checked(interpreter, op, args)
 
     @impl(ApplyOp)
     def run_apply(self, interpreter: Interpreter, op: ApplyOp, args: PythonValues) -> PythonValues:
@@ -123,9 +123,15 @@ class RelaxFunctions(StatefulFunctions):
         function = get_global_func(name) if self.packed is None else self.packed[name]
         return call_function(name, function, args)
 
-    def _checked(self, interpreter: Interpreter, name: str, args: PythonValues, type: Attribute) -> PythonValues:
-        place = f"result of packed function {name!r}"
-        return (_match(place, self._call(name, args), type, _sizes(interpreter)),)
+    def _checked(
+        self, interpreter: Interpreter, op: CallPackedOp | CallPurePackedOp | CallInplacePackedOp, args: PythonValues
+    ) -> PythonValues:
+        """The checked result of a packed function, which may be None where nothing reads it."""
+        name = op.func_name.data
+        result = self._call(name, args)
+        if result is None and next(iter(op.output.uses), None) is None:
+            return (None,)
+        return (_match(f"result of packed function {name!r}", result, op.output.type, _sizes(interpreter)),)
 
     @impl(DataflowOp)
     def run_dataflow(self, interpreter: Interpreter, op: DataflowOp, args: PythonValues) -> PythonValues:

@@ -5,6 +5,7 @@ from . import host_decoding as host_decoding  # registers them
 from . import host_functions as host_functions
 from . import host_images as host_images
 from . import host_objects as host_objects
+from . import host_sampling as host_sampling
 from . import host_tvm as host_tvm
 from .build import build_relax
 from .executable import VMExecutable

@@ -514,13 +514,18 @@ def _checked_result(
     op: ApplyOp | CallPackedOp | CallPurePackedOp | CallInplacePackedOp,
     call: Callable[[Registers], Value],
 ) -> Step:
-    """The step that checks the result of a packed function, or of a word."""
+    """The step that checks the result of a packed function, or of a word. Functions for their effect may return None
+    where nothing reads the result."""
+    is_read = next(iter(op.output.uses), None) is not None
     bind, check = type_checker(op.output.type, compiler.device(op.output))
     what = f"R.{op.word.data}" if isinstance(op, ApplyOp) else f"packed function {op.func_name.data!r}"
     output, place = compiler.define(op.output), f"{compiler.name}: result of {what}"
 
     def run(registers: Registers, sizes: Sizes) -> None:
         result = call(registers)
+        if result is None and not is_read:
+            registers[output] = None
+            return
         try:
             registers[output] = bind(result, sizes)
             if check is not None:

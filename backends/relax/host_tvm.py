@@ -126,6 +126,11 @@ def topk(x: Array, *arguments: Any) -> None:
         result[...] = given[name]
 
 
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The sizes of an array."""
+    return tuple(int(size) for size in x.shape)
+
+
 # Closures
 
 
@@ -193,11 +198,13 @@ TVM_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tvm.contrib.sort.topk": topk,
     "relax.run.attention_var_len": host_functions.on_host(attention_var_len),
     "relax.run.view": host_functions.on_host(view),
+    "vm.builtin.copy": lambda x: x,
     "vm.builtin.invoke_closure": invoke_closure,
     "vm.builtin.make_closure": make_closure,
     "vm.builtin.null_value": lambda: None,
     "vm.builtin.read_if_cond": read_condition,
     "vm.builtin.reshape": reshape,
+    "vm.builtin.shape_of": shape_of,
     "vm.builtin.tensor_to_shape": tensor_to_shape,
 }
 """The functions by name."""

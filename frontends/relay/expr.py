@@ -175,6 +175,16 @@ class GlobalVar(Callee):
         return f"@{self.name_hint}"
 
 
+class SymbolVar(GlobalVar):
+    """A reference to a function by its name in a module; such references of one name are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SymbolVar) and self.name_hint == other.name_hint
+
+    def __hash__(self) -> int:
+        return hash(self.name_hint)
+
+
 class CallAttributes(dict[str, Any]):
     """The attributes of a call that differ from their defaults, by name; `attrs.axis` is the value of any attribute."""
 

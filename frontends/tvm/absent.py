@@ -230,7 +230,6 @@ ABSENT: dict[str, dict[str, str]] = {
             "tvm.tir.call_packed, which passes numbers and buffers to functions of tvm.register_func",
         ),
         **dict.fromkeys(("start_profile_intrinsic", "end_profile_intrinsic"), "stepwell profile"),
-        **dict.fromkeys(("vectorcombine", "vectorhigh", "vectorlow"), "tvm.tir.Shuffle"),
         "lookup_param": "constants are arrays of a module",
         "tvm_access_ptr": "Buffer.access_ptr",
         "undef": "a block that stores nothing where elements have no value",

@@ -21,7 +21,9 @@ _FOREIGN = {
 """DLPack's device type of each kind of TVM's devices without a driver here."""
 EMULATED = ("opencl", "vulkan", "metal", "rocm", "webgpu")
 """The kinds of GPUs, other than CUDA's, that the emulated GPU stands for."""
-_SHORT = {"cl": "opencl", "mtl": "metal", "sdaccel": "opencl", "nvptx": "cuda"}
+_SHORT = {
+    "cl": "opencl", "mtl": "metal", "sdaccel": "opencl", "aocl": "opencl", "aocl_sw_emu": "opencl", "nvptx": "cuda",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

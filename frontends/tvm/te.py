@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...expressions.buffers import Buffer
 from ...expressions.errors import TeError
 from ...expressions.extern import ExternOp
 from ...expressions.scan import ScanOp
@@ -65,7 +64,7 @@ def extern_primfunc(input_tensors: Sequence[te.Tensor], primfunc: PrimFunc, **op
     """
     lowered = PrimFunc(run_pipeline(primfunc, [TirResolveBlocksPass()]).op)
     read, written = accessed_buffers(lowered.body)
-    buffers = [each for each in lowered.params if isinstance(each, Buffer)]
+    buffers = [lowered.buffer_map[each] for each in lowered.params if each in lowered.buffer_map]
     results = [buffer for buffer in buffers if buffer in written]
     inputs = [buffer for buffer in buffers if buffer not in written]
     both = [buffer.name for buffer in results if buffer in read]

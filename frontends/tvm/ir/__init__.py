@@ -25,7 +25,7 @@ from ...relay.types import TypeData as TypeData
 from ..absent import report_absent
 from ..family import Family
 from ..intrinsics import register_intrin_lowering, register_op_attr
-from ..nodes.declarations import PointerType, PrimType
+from ..nodes.expr import PointerType, PrimType
 from . import analysis, diagnostics
 from .attributes import Attributes
 from .comparison import assert_structural_equal, get_first_structural_mismatch, structural_equal, structural_hash

@@ -32,6 +32,9 @@ class Attributes(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self.data)
 
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name not in self.data:
             raise AttributeError(f"no attribute {name!r}")

@@ -127,7 +127,7 @@ def _form(node: Any, map_free_vars: bool) -> list[str]:
         case _ if hasattr(type(node), "structural_form"):
             return node.structural_form(map_free_vars)
         case PrimFunc():
-            return module_form(IRModule({"main": node}))
+            return module_form(IRModule({"main": node.without_own_name()}))
         case Module():
             return module_form(node)
         case TirBlock(underneath=BlockOp() as op):

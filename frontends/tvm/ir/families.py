@@ -11,8 +11,7 @@ from ...relay.adt import Constructor, Pattern
 from ...relay.expr import CallAttributes, Expr, Function
 from ...relay.types import FuncType, TensorType, TupleType, TypeRelation, UserType
 from ..family import Family
-from ..nodes.declarations import PointerType, PrimType
-from ..nodes.expr import BufferRegion, RegionBuffer
+from ..nodes.expr import BufferRegion, PointerType, PrimType, RegionBuffer
 from ..nodes.stmt import Stmt
 from .attributes import Attributes
 from .module import FunctionModule, IRModule

@@ -8,9 +8,10 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Block
 
+from ....core.dtypes import dtype_of
 from ....core.errors import ArgumentError, OptionError, StepwellError, UnsupportedError
 from ....dialects.attributes import MODULE_ATTRS, PARAM_VALUES
 from ....dialects.text.functions import print_function
@@ -19,6 +20,7 @@ from ....dialects.tir.annotations import annotation_key
 from ....dialects.tir.base import string_array
 from ....dialects.tir.tree import treeify
 from ....expressions.buffers import Buffer as DeclaredBuffer
+from ....expressions.expr import Var
 from ....expressions.statements import Statement, flatten_statements
 from ....module import Module
 from ....operators.relax import FuncOp as ProgramFuncOp
@@ -26,16 +28,17 @@ from ....operators.relax.devices import DEVICES, device_names, state_devices, ta
 from ....operators.relay import ConstantOp, RelayBuilder
 from ....operators.relay import FuncOp as GraphFuncOp
 from ...relay.analysis import free_vars
-from ...relay.expr import Expr, Function, GlobalVar
+from ...relay.expr import Expr, Function, GlobalVar, SymbolVar
 from ...relay.functor import NumberMutator
 from ...relay.graph import module_of
 from ...relay.parsing import parse_program
 from ...relay.reading import read_function
 from ...relay.text import print_module
-from ...relay.types import GlobalTypeVar, TypeData
+from ...relay.types import GlobalTypeVar, TupleType, TypeData
 from ..nodes.attributes import attribute_of
-from ..nodes.construction import Parameter, construct_function
+from ..nodes.construction import Parameter, construct_function, variables_of
 from ..nodes.conversion import nodes_of
+from ..nodes.expr import PrimType
 from ..nodes.reading import NodeReader
 from ..nodes.stmt import Stmt
 from ..nodes.writing import write_function
@@ -73,6 +76,9 @@ class PrimFunc(FunctionModule):
     It is read from an operation, or built of parameters and a body: `PrimFunc([A, B], body)`.
     """
 
+    span = None
+    """The place in a source text, which functions lack: operations have locations."""
+
     def __init__(
         self,
         params: ModuleOp | FuncOp | Sequence[Parameter],
@@ -93,8 +99,9 @@ class PrimFunc(FunctionModule):
             op, constants = params, body
         else:
             statements = body if isinstance(body, Stmt) else nodes_of(flatten_statements(body))
-            self._given = _Given(tuple(params), statements, dict(buffer_map or {}))
-            op = construct_function(params, statements, self._given.buffer_map, dict(attrs or {}))
+            variables, buffers = variables_of(params, dict(buffer_map or {}))
+            self._given = _Given(variables, statements, buffers)
+            op = construct_function(variables, statements, buffers, dict(attrs or {}))
         super().__init__(ModuleOp([op.clone()]) if isinstance(op, FuncOp) else op, constants)
         functions = [func for func in self.op.body.block.ops if isinstance(func, FuncOp)]
         if len(functions) != 1:
@@ -121,25 +128,45 @@ class PrimFunc(FunctionModule):
         return self._body
 
     @property
-    def params(self) -> Sequence[Any]:
-        """The parameters: buffers and variables."""
+    def params(self) -> Sequence[Var]:
+        """The parameters as variables; those of buffers are handles, whose buffers `buffer_map` has."""
         if self._given is not None:
             return self._given.params
         reader = self._get_reader()
-        return [
-            reader.buffer(value) if isinstance(value.type, MemRefType) else reader.var(value)
-            for value in reader.func.body.block.args
-        ]
+        return [reader.parameter(value) for value in reader.func.body.block.args]
 
     @property
-    def buffer_map(self) -> Mapping[Any, Any]:
-        """The buffer of each parameter of `params` that is one: itself, unless the function was built with variables
-        for its buffers."""
+    def buffer_map(self) -> Mapping[Var, DeclaredBuffer]:
+        """The buffer of each variable of `params` that denotes one."""
         if self._given is not None:
-            return {each: each for each in self.params if isinstance(each, DeclaredBuffer)} | self._given.buffer_map
+            return dict(self._given.buffer_map)
         reader = self._get_reader()
         found = zip(self.params, map(reader.buffer_of_parameter, reader.func.body.block.args), strict=True)
         return {param: buffer for param, buffer in found if buffer is not None}
+
+    @property
+    def ret_type(self) -> PrimType | TupleType:
+        """The type of the result: that of a number, or a tuple without fields for a function without a result."""
+        result = self._func.result_type
+        return TupleType(()) if result is None else PrimType(dtype_of(result).name)
+
+    @property
+    def struct_info(self) -> Any:
+        """The type of the function in programs: tensors for buffers, numbers, and the result. A function is pure if it
+        writes no buffer of a parameter and has no other effect."""
+        # lazy: types of programs and facts of functions are written in terms of functions
+        from ..relax import struct_info as infos
+        from ..tir.analysis import is_pure_function
+
+        def info(param: Var) -> Any:
+            buffer = self.buffer_map.get(param)
+            if buffer is not None:
+                return infos.TensorStructInfo(buffer.shape, buffer.dtype)
+            return infos.ObjectStructInfo() if param.dtype == "handle" else infos.PrimStructInfo(param.dtype)
+
+        result = self.ret_type
+        kind = infos.PrimStructInfo(result.dtype) if isinstance(result, PrimType) else infos.TupleStructInfo([])
+        return infos.FuncStructInfo([info(param) for param in self.params], kind, purity=is_pure_function(self))
 
     @property
     def __name__(self) -> str:
@@ -205,6 +232,17 @@ class PrimFunc(FunctionModule):
         """Whether this is the same object as another."""
         return self is other
 
+    def without_own_name(self) -> PrimFunc:
+        """The function without the attribute `global_symbol` if it is the name of the function."""
+        copy = self._func.clone()
+        _drop_name(copy)
+        return PrimFunc(ModuleOp([copy]), self.constants)
+
+    def is_of(self, func: FuncOp) -> bool:
+        """Whether the function is that of an operation."""
+        blocks: dict[Any, Any] = {func.parent: self._func.parent}
+        return func.is_structurally_equivalent(self._func, blocks)
+
     def _with_attrs(self, attrs: Mapping[str, Attribute]) -> PrimFunc:
         copy = self._func.clone()
         copy.func_attrs = DictionaryAttr(dict(attrs))
@@ -223,9 +261,9 @@ class PrimFunc(FunctionModule):
 class _Given:
     """The parts of which a function was built."""
 
-    params: tuple[Parameter, ...]
+    params: tuple[Var, ...]
     body: Stmt
-    buffer_map: dict[Any, DeclaredBuffer]
+    buffer_map: dict[Var, DeclaredBuffer]
 
 
 class IRModule(Module):
@@ -251,6 +289,7 @@ class IRModule(Module):
         self.type_definitions: dict[GlobalTypeVar, TypeData] = {}
         self._written: dict[str, tuple[Function, GraphFuncOp, Any]] = {}
         self._programs: dict[str, tuple[ProgramFuncOp, Any]] = {}
+        self._functions: dict[str, tuple[FuncOp, PrimFunc]] = {}
         self._source: tuple[IRModule, ModuleOp] | None = None
         if isinstance(functions, ModuleOp):
             super().__init__(functions, constants)
@@ -375,8 +414,8 @@ class IRModule(Module):
         return name in list(self)
 
     def __getitem__(self, name: str | GlobalVar | GlobalTypeVar) -> Any:
-        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax, which is one
-        object until it changes; the data type of a name of one."""
+        """The function called `name`: a `PrimFunc`, the expression of a graph, or a function of relax; functions on
+        buffers and of relax are one object until they change. The data type of a name of one."""
         if isinstance(name, GlobalTypeVar):
             return self.type_definitions[name]
         name = _name(name)
@@ -393,8 +432,12 @@ class IRModule(Module):
             if known is None or known[0] is not func or not known[1].is_of(func, self.constants):
                 self._programs[name] = known = (func, ProgramFunction.from_op(func, self.constants, self))
             return known[1]
-        mod = super().__getitem__(name)
-        return PrimFunc(mod.op, self.constants) if isinstance(func, FuncOp) else mod
+        if not isinstance(func, FuncOp):
+            return super().__getitem__(name)
+        made = self._functions.get(name)
+        if made is None or made[0] is not func or not made[1].is_of(func):
+            self._functions[name] = made = (func, PrimFunc(super().__getitem__(name).op, self.constants))
+        return made[1]
 
     @property
     def functions(self) -> FunctionMap:
@@ -529,11 +572,11 @@ class IRModule(Module):
     def get_global_var(self, name: str) -> GlobalVar:
         """The name of a function. FunctionNotFoundError for an unknown name."""
         self.__getitem__(name)
-        return GlobalVar(name)
+        return SymbolVar(name)
 
     def get_global_vars(self) -> list[GlobalVar]:
         """The names of the functions, in order."""
-        return [GlobalVar(name) for name in self]
+        return [SymbolVar(name) for name in self]
 
     def update_func(self, var: str | GlobalVar, func: Module | Function) -> None:
         """Replaces a function, or adds one."""

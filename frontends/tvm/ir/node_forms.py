@@ -23,8 +23,7 @@ from ...relay.types import (
     TypeVar,
 )
 from ..nodes import declarations
-from ..nodes.declarations import PointerType, PrimType
-from ..nodes.expr import Broadcast, BufferLoad, Ramp
+from ..nodes.expr import Broadcast, BufferLoad, PointerType, PrimType, Ramp, Shuffle
 from ..nodes.expr import Let as LetExpr
 from .node_graph import kind_of
 from .span import Span
@@ -77,6 +76,7 @@ _EXPRESSIONS: Mapping[str, Form] = {
     "tir.Let": Form(LetExpr, "var value body"),
     "tir.Ramp": Form(Ramp, "base stride lanes"),
     "tir.Broadcast": Form(Broadcast, "value lanes"),
+    "tir.Shuffle": Form(Shuffle, "vectors indices"),
     "tir.BufferLoad": Form(BufferLoad, "buffer indices"),
     "tir.CommReducer": Form(CommReducer, "lhs rhs result identity_element", "", _reducer),
     "tir.Reduce": Form(Reduce, "combiner source axis condition init", "value_index#"),

@@ -24,8 +24,8 @@ from ....operators import Operator, operator_of
 from ...mlir import parse_mlir
 from ...relay.expr import Call, Constant, Expr, Function, GlobalVar, Let, Var
 from ...relay.types import TensorType, TypeKind
-from ..nodes.declarations import PointerType, PrimType, decl_buffer
-from ..nodes.expr import PointerVar, pointer_of
+from ..nodes.declarations import decl_buffer
+from ..nodes.expr import PointerType, PointerVar, PrimType, pointer_of
 from ..params import array_bytes
 from ..target.target import Target
 from .module import IRModule, PrimFunc

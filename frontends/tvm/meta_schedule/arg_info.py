@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....core.errors import OptionError, UnsupportedError
-from ....expressions.expr import IntImm
+from ....expressions.buffers import Buffer
+from ....expressions.expr import IntImm, Var
 from ....module import Module
 from ..absent import report_absent
 from ..ir.module import IRModule, PrimFunc
-from ..nodes.expr import Buffer
 
 __getattr__ = report_absent("tvm.meta_schedule.arg_info")
 
@@ -46,7 +46,7 @@ class ArgInfo:
     @staticmethod
     def from_prim_func(func: PrimFunc) -> list[TensorInfo]:
         """The descriptions of the parameters. UnsupportedError for a parameter of unknown size."""
-        return [_of_parameter(param) for param in func.params]
+        return [_of_parameter(param, func.buffer_map.get(param)) for param in func.params]
 
     @staticmethod
     def from_entry_func(mod: Module, remove_preproc: bool = True) -> list[TensorInfo]:  # noqa: ARG004
@@ -54,12 +54,11 @@ class ArgInfo:
         return args_info_of(mod)
 
 
-def _of_parameter(param: Any) -> TensorInfo:
-    shape: Sequence[Any] = param.shape if isinstance(param, Buffer) else [None]
-    sizes = [size.value for size in shape if isinstance(size, IntImm)]
-    if not isinstance(param, Buffer) or len(sizes) < len(shape):
+def _of_parameter(param: Var, buffer: Buffer | None) -> TensorInfo:
+    sizes = [] if buffer is None else [size.value for size in buffer.shape if isinstance(size, IntImm)]
+    if buffer is None or len(sizes) < len(buffer.shape):
         raise UnsupportedError(f"tuning: parameter {param}, expected buffers of known sizes")
-    return TensorInfo(param.dtype, tuple(sizes))
+    return TensorInfo(buffer.dtype, tuple(sizes))
 
 
 def args_info_of(mod: Module) -> list[TensorInfo]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
@@ -13,6 +13,7 @@ from ....core.dtypes import mlir_type
 from ....core.walking import find_ops
 from ....dialects.text.functions import print_function
 from ....dialects.tir import (
+    BlockOp,
     FuncOp,
     HandleType,
     MatchBufferOp,
@@ -33,37 +34,61 @@ from ....expressions.write_expressions import ExpressionEmitter
 from . import blocks
 from . import stmt as nodes
 from .attributes import attribute_of
-from .expr import Buffer, BufferLoad, BufferOperand, ExternCallExpr, PointedBuffer, PointerVar, StatementBuffer
+from .expr import (
+    Buffer,
+    BufferLoad,
+    BufferOperand,
+    ExternCallExpr,
+    PointedBuffer,
+    PointerVar,
+    StatementBuffer,
+    pointer_of,
+)
 from .functor import pre_order_visit
 from .writing import write_statements
 
 Parameter: TypeAlias = DeclaredBuffer | Var | BufferPointer | StatementBuffer
 
 
+def variables_of(
+    params: Sequence[Parameter], buffers: Mapping[Any, DeclaredBuffer]
+) -> tuple[tuple[Var, ...], dict[Var, DeclaredBuffer]]:
+    """The parameters of a function as variables, and the buffers of those that denote one.
+
+    params: buffers, addresses of buffers, and variables.  buffers: those of parameters that are variables. TeError for
+    another parameter.
+    """
+    variables: list[Var] = []
+    known = dict(buffers)
+    for param in map(_parameter, params):
+        variable, buffer = _variable_of(param), _buffer_of(param, buffers)
+        variables.append(variable)
+        if buffer is not None:
+            known[variable] = buffer
+    return tuple(variables), known
+
+
 def construct_function(
-    params: Sequence[Parameter],
-    body: nodes.Stmt,
-    buffers: Mapping[Any, DeclaredBuffer],
-    attrs: Mapping[str, Any],
+    params: Sequence[Var], body: nodes.Stmt, buffers: Mapping[Var, DeclaredBuffer], attrs: Mapping[str, Any]
 ) -> FuncOp:
     """A function of parameters with a body.
 
-    params: buffers, addresses of buffers, and variables.  buffers: those of parameters that are variables.  attrs: the
-    attributes. TeError for another parameter, and for a variable or buffer of the body that nothing declares.
+    params: variables.  buffers: those that parameters denote.  attrs: the attributes. TeError for a variable or buffer
+    of the body that nothing declares.
     """
-    params = [_parameter(param) for param in params]
-    declared = [_buffer_of(param, buffers) for param in params]
+    declared = [buffers.get(param) for param in params]
     symbol = attrs.get("global_symbol", "main")
     types = [_type_of(param, buffer) for param, buffer in zip(params, declared, strict=True)]
     names = [_name_of(*each) for each in zip(params, declared, types, strict=True)]
-    attributes = {annotation_key(key): attribute_of(value) for key, value in attrs.items()}
+    stated = {key: value for key, value in attrs.items() if key != "global_symbol"}
+    attributes = {annotation_key(key): attribute_of(value) for key, value in stated.items()}
     func = FuncOp(str(symbol), list(zip(names, types, strict=True)), attrs=attributes)
     builder = TirBuilder(func.body.block)
     emitter = ExpressionEmitter(builder, {}, {})
     memory: dict[DeclaredBuffer, SSAValue] = {}
     arguments = list(zip(params, declared, func.body.block.args, strict=True))
     for param, buffer, argument in arguments:
-        if isinstance(param, Var) and buffer is None:
+        if buffer is None:
             emitter.known[param] = argument
     for buffer in filter(None, declared):
         for var in _variables((*buffer.shape, *buffer.strides, buffer.elem_offset)):
@@ -73,7 +98,7 @@ def construct_function(
         if buffer is not None:
             memory[buffer] = _view(emitter, buffer, argument) if isinstance(argument.type, HandleType) else argument
     values = {buffer.value: value for buffer, value in memory.items() if isinstance(buffer, Buffer)}
-    write_statements(func, values, emitter.known, memory, body)
+    write_statements(func, values, emitter.known, memory, body.block if _is_root(body) else body)
     results = [op.value.type for op in find_ops(func, ReturnOp) if op.value is not None]
     if results:
         func.result_type = results[0]
@@ -96,15 +121,25 @@ def _buffer_of(param: Any, buffers: Mapping[Any, DeclaredBuffer]) -> DeclaredBuf
             return param
         case BufferPointer():
             return param.buffer
-        case Var():
+        case _:
             return buffers.get(param)
+
+
+def _variable_of(param: Any) -> Var:
+    """The variable of a parameter."""
+    match param:
+        case DeclaredBuffer():
+            return PointerVar(param.name)
+        case BufferPointer():
+            return pointer_of(param)
+        case Var():
+            return param
         case _:
             raise TeError(f"parameter {param!r}, expected a buffer or a variable")
 
 
-def _type_of(param: Parameter, buffer: DeclaredBuffer | None) -> Attribute:
+def _type_of(param: Var, buffer: DeclaredBuffer | None) -> Attribute:
     if buffer is None:
-        assert isinstance(param, Var)
         if not isinstance(param, PointerVar):
             return mlir_type(param.data_type)
         return HandleType(None if param.element is None else mlir_type(param.element), param.scope or "global")
@@ -115,12 +150,22 @@ def _type_of(param: Parameter, buffer: DeclaredBuffer | None) -> Attribute:
     return HandleType()
 
 
-def _name_of(param: Parameter, buffer: DeclaredBuffer | None, type: Attribute) -> str:
-    """The name of a parameter: of its buffer where it is that, else its own."""
-    if buffer is None or (isinstance(param, Var) and isinstance(type, HandleType)):
-        assert isinstance(param, Var)
+def _name_of(param: Var, buffer: DeclaredBuffer | None, type: Attribute) -> str:
+    """The name of a parameter: of its buffer where it is that, else its own, which differs from the buffer's."""
+    if buffer is None:
         return param.name
-    return f"var_{buffer.name}" if isinstance(type, HandleType) else buffer.name
+    if isinstance(type, HandleType):
+        return f"var_{buffer.name}" if param.name == buffer.name else param.name
+    return buffer.name
+
+
+def _is_root(body: nodes.Stmt) -> TypeGuard[blocks.BlockRealize]:
+    """Whether the statements of a function are a root block that says no more than the function."""
+    if not isinstance(body, blocks.BlockRealize) or not isinstance(body.op, BlockOp):
+        return False
+    block, runs = body.block, body.predicate
+    states = block.iter_vars or block.reads or block.writes or block.annotations or block.init or block.match_buffers
+    return block.name_hint == "root" and not states and isinstance(runs, IntImm) and runs.value == 1
 
 
 def _view(emitter: ExpressionEmitter, buffer: DeclaredBuffer, pointer: SSAValue) -> SSAValue:
@@ -159,7 +204,8 @@ def script_of(node: nodes.Stmt) -> str:
     the text; the name of its class where it has parts of another function."""
     variables, buffers = free_parts(node)
     try:
-        func = construct_function([*buffers, *variables], node, {}, {})
+        params, declared = variables_of([*buffers, *variables], {})
+        func = construct_function(params, node, declared, {})
     except TeError:
         return repr(node)
     lines = print_function(func).splitlines()
@@ -216,4 +262,4 @@ def free_parts(root: nodes.Stmt) -> tuple[list[Var], list[DeclaredBuffer]]:
     return [each for each in free if isinstance(each, Var) and each not in sizes], buffers
 
 
-__all__ = ["Parameter", "construct_function", "free_parts", "script_of"]
+__all__ = ["Parameter", "construct_function", "free_parts", "script_of", "variables_of"]

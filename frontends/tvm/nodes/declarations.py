@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from ....expressions import extern
@@ -16,22 +16,7 @@ from ....expressions.errors import TeError
 from ....expressions.expr import Call, ExprLike, PrimExpr, as_expr, promote_operands
 from ....expressions.expr import Var as NumberVar
 from ..family import Family
-from .expr import PointedBuffer, PointerVar, RegionBuffer, pointer_of
-
-
-@dataclass(frozen=True)
-class PrimType:
-    """The type of numbers. dtype: their data type."""
-
-    dtype: str
-
-
-@dataclass(frozen=True)
-class PointerType:
-    """The type of addresses. element_type: of the elements there.  storage_scope: of the memory."""
-
-    element_type: PrimType
-    storage_scope: str = ""
+from .expr import PointedBuffer, PointerType, PointerVar, PrimType, RegionBuffer, pointer_of
 
 
 class Var(metaclass=Family, members=lambda: (NumberVar,)):
@@ -67,17 +52,17 @@ def decl_buffer(
 ) -> DeclaredBuffer:
     """A buffer, as of `te.decl_buffer`.
 
-    data: a variable for the address of its memory, by default memory of its own.  buffer_type: "" or "default".
-    TeError for other values.
+    data: a variable for the address of its memory, by default memory of its own.  scope: ignored with `data`, whose
+    memory has one.  buffer_type: "" or "default". TeError for other values.
     """
     if buffer_type not in ("", "default"):
         raise TeError(f"decl_buffer {name}: buffer_type {buffer_type!r}, expected 'default'")
-    if isinstance(data, PointerVar) and not scope:
+    if isinstance(data, BufferPointer) and data.is_base:
+        data = pointer_of(data)
+    if isinstance(data, PointerVar):
         scope = data.scope
     layout = (strides, elem_offset, scope, data_alignment, offset_factor, axis_separators or ())
     buffer = extern.decl_buffer(shape, dtype, name, None, *layout)
-    if isinstance(data, BufferPointer) and data.is_base:
-        data = pointer_of(data)
     buffer = RegionBuffer(**{each.name: getattr(buffer, each.name) for each in fields(buffer)})
     if data is None:
         return buffer
@@ -113,4 +98,4 @@ def ret(val: ExprLike, span: None = None) -> PrimExpr:
     return Call(value.dtype, "ret", (value,))
 
 
-__all__ = ["IterVar", "PointerType", "PrimType", "Var", "decl_buffer", "ret", "var"]
+__all__ = ["IterVar", "Var", "decl_buffer", "ret", "var"]

@@ -40,6 +40,10 @@ class RegionBuffer(DeclaredBuffer):
         vectors = [low if step is None else self._vector(low, extent, step) for low, extent, step in sides]
         return BufferLoad(self, vectors)
 
+    def same_as(self, other: object) -> bool:
+        """Whether both are the same buffer."""
+        return self == other
+
     def _side(self, place: Any, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr, Any]:
         """The first index, the number of indices, and the step of a slice, None without one."""
         if not isinstance(place, slice):
@@ -95,6 +99,21 @@ class Buffer(RegionBuffer):
         return f"Buffer({self.name})"
 
 
+@dataclass(frozen=True)
+class PrimType:
+    """The type of numbers. dtype: their data type."""
+
+    dtype: str
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """The type of addresses. element_type: of the elements there.  storage_scope: of the memory."""
+
+    element_type: PrimType
+    storage_scope: str = ""
+
+
 class PointerVar(Var):
     """A variable for an address: a parameter of a function, or memory.
 
@@ -110,6 +129,11 @@ class PointerVar(Var):
     @property
     def dtype(self) -> str:
         return "handle"
+
+    @property
+    def type_annotation(self) -> PointerType | PrimType:
+        """The type: of an address of elements, or of any address."""
+        return PrimType("handle") if self.element is None else PointerType(PrimType(self.element), self.scope)
 
 
 class PointedBuffer(RegionBuffer):
@@ -152,6 +176,12 @@ class BufferRegion:
     region: tuple[Range, ...]
 
 
+def refuse_predicate(what: str, buffer: DeclaredBuffer, predicate: object) -> None:
+    """TeError for a load or store under a condition."""
+    if predicate is not None:
+        raise TeError(f"{what} of {buffer.name}: predicate {predicate}, expected None, and if_then_else or IfThenElse")
+
+
 class BufferLoad(PrimExpr):
     """An element of a buffer, or a vector of elements if an index is a vector."""
 
@@ -159,7 +189,9 @@ class BufferLoad(PrimExpr):
     predicate = None
     """The condition of the load: a load under a condition is another node."""
 
-    def __init__(self, buffer: DeclaredBuffer, indices: Sequence[ExprLike]):
+    def __init__(self, buffer: DeclaredBuffer, indices: Sequence[ExprLike], predicate: None = None, span: None = None):
+        """predicate: TeError for a condition."""
+        refuse_predicate("BufferLoad", buffer, predicate)
         self.buffer = buffer
         self.indices = tuple(as_expr(index) for index in indices)
         if len(self.indices) != len(buffer.shape):
@@ -173,6 +205,9 @@ class BufferLoad(PrimExpr):
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
         return BufferLoad(self.buffer, children)
+
+    def text(self) -> str:
+        return f"{self.buffer.name}[{', '.join(map(repr, self.indices))}]"
 
 
 class Ramp(PrimExpr):
@@ -194,6 +229,9 @@ class Ramp(PrimExpr):
         base, stride = children
         return Ramp(base, stride, self.lanes)
 
+    def text(self) -> str:
+        return f"T.Ramp({self.base!r}, {self.stride!r}, {self.lanes})"
+
 
 class Broadcast(PrimExpr):
     """A scalar broadcast to `lanes` lanes."""
@@ -211,6 +249,44 @@ class Broadcast(PrimExpr):
 
     def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
         return Broadcast(children[0], self.lanes)
+
+    def text(self) -> str:
+        return f"T.Broadcast({self.value!r}, {self.lanes})"
+
+
+class Shuffle(PrimExpr):
+    """Lanes of the concatenation of vectors and scalars, as a vector; one lane is a scalar."""
+
+    __slots__ = ("indices", "vectors")
+
+    def __init__(self, vectors: Sequence[ExprLike], indices: Sequence[ExprLike], span: None = None):
+        """indices: the lane of the concatenation for each lane of the result. TeError for a lane that it lacks, and for
+        vectors of several element types."""
+        self.vectors = tuple(as_expr(each) for each in vectors)
+        self.indices = tuple(as_expr(each) for each in indices)
+        kinds = {each.data_type.scalar for each in self.vectors}
+        if len(kinds) != 1:
+            raise TeError(f"Shuffle: vectors of {', '.join(sorted(each.name for each in kinds)) or 'no'} elements")
+        total = sum(each.data_type.lanes for each in self.vectors)
+        for index in self.indices:
+            if not isinstance(index, IntImm) or not 0 <= index.value < total:
+                raise TeError(f"Shuffle: lane {index!r}, expected a number in [0, {total})")
+        self.data_type = self.vectors[0].data_type.scalar.with_lanes(len(self.indices))
+
+    @property
+    def lanes(self) -> list[int]:
+        """The lanes of the concatenation, as numbers."""
+        return [index.value for index in self.indices if isinstance(index, IntImm)]
+
+    @property
+    def children(self) -> tuple[PrimExpr, ...]:
+        return self.vectors
+
+    def with_children(self, children: Sequence[PrimExpr]) -> PrimExpr:
+        return Shuffle(children, self.indices)
+
+    def text(self) -> str:
+        return f"T.Shuffle({list(self.vectors)}, {self.lanes})"
 
 
 _CALLED = {"access_ptr": "tvm_access_ptr", "call_packed": "tvm_call_packed"}
@@ -329,14 +405,8 @@ class NotEqualOp(Load):
     __slots__ = ()
 
 
-class Shuffle(Load):
-    """Elements of vectors as a vector, as of `Load`."""
-
-    __slots__ = ()
-
-
 __all__ = [
     "Broadcast", "Buffer", "BufferArg", "BufferLoad", "BufferOperand", "BufferRegion", "EqualOp",
-    "ExternCallExpr", "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerVar", "Ramp",
-    "RegionBuffer", "Shuffle", "pointer_of",
+    "ExternCallExpr", "Let", "Load", "NotEqualOp", "OtherExpr", "PointedBuffer", "PointerType", "PointerVar",
+    "PrimType", "Ramp", "RegionBuffer", "Shuffle", "pointer_of", "refuse_predicate",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import DictionaryAttr, MemRefType, StridedLayoutAttr
+from xdsl.dialects.builtin import DictionaryAttr, MemRefType, NoneAttr, StridedLayoutAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ....analysis.regions.access_regions import buffer_shape
@@ -40,12 +40,14 @@ from ....dialects.tir import (
     MatchRegionOp,
     Mixed,
     RampOp,
+    ShuffleOp,
     StoreOp,
     SymbolOp,
     WhileOp,
     YieldOp,
     comparison_name,
     constant_value,
+    scope_of,
 )
 from ....dialects.tir.tree import is_expression_op
 from ....expressions.axes import IterVar, Range
@@ -66,18 +68,22 @@ from ....expressions.expr import (
 from . import blocks
 from . import stmt as nodes
 from .attributes import python_value
-from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, OtherExpr, Ramp
+from .expr import Broadcast, Buffer, BufferArg, BufferLoad, BufferRegion, OtherExpr, PointerVar, Ramp, Shuffle
 
 PROLOGUE = (SymbolOp, MatchBufferOp)
 """Operations before the body of a function: its sizes and its buffer parameters."""
 
 
 class NodeReader:
-    """Converts one function in statement-tree form to nodes. A value always converts to the same `Var`."""
+    """Converts one function in statement-tree form to nodes. A value always converts to the same `Var`.
+
+    vars: the variables of values.  handles: those of parameters that are buffers.
+    """
 
     def __init__(self, func: FuncOp):
         self.func = func
         self.vars: dict[SSAValue, Var] = {}
+        self.handles: dict[SSAValue, Var] = {}
         self._buffers: dict[SSAValue, Buffer] = {}
 
     def body(self) -> nodes.Stmt:
@@ -228,9 +234,16 @@ class NodeReader:
     def var(self, value: SSAValue) -> Var:
         """The variable of a value."""
         if value not in self.vars:
-            dtype = "int64" if isinstance(value.type, HandleType | MemRefType) else dtype_of(value.type).name
-            self.vars[value] = Var(source_name(value) or value.name_hint or "v", dtype)
+            self.vars[value] = _variable(value, source_name(value) or value.name_hint or "v")
         return self.vars[value]
+
+    def parameter(self, value: SSAValue) -> Var:
+        """The variable of a parameter: a number, or the handle of a buffer."""
+        if not isinstance(value.type, MemRefType):
+            return self.var(value)
+        if value not in self.handles:
+            self.handles[value] = PointerVar(f"{source_name(value) or value.name_hint or 'buffer'}_handle")
+        return self.handles[value]
 
     def number(self, value: Mixed, dtype: str) -> PrimExpr:
         return IntImm(dtype, value) if isinstance(value, int) else self.expr(value)
@@ -292,6 +305,8 @@ class NodeReader:
                 return IfThenElse(self.expr(op.condition), values[0], values[1])
             case RampOp():
                 return Ramp(self.expr(op.base), self.expr(op.stride), dtype.lanes)
+            case ShuffleOp():
+                return Shuffle([self.expr(each) for each in op.vectors], op.lane_indices)
             case vector.BroadcastOp():
                 return Broadcast(self.expr(op.source), dtype.lanes)
             case arith.CmpiOp() | arith.CmpfOp():
@@ -319,6 +334,18 @@ class NodeReader:
         last = block.last_op
         assert isinstance(last, YieldOp)
         return self.expr(last.value)
+
+
+def _variable(value: SSAValue, name: str) -> Var:
+    """A variable of the type of a value: an address, that of a buffer's memory, or a number."""
+    match value.type:
+        case HandleType(element=element, scope=scope):
+            is_known = not isinstance(element, NoneAttr)
+            return PointerVar(name, dtype_of(element).name if is_known else None, scope.data if is_known else "")
+        case MemRefType():
+            return PointerVar(name, dtype_of(value.type.element_type).name, scope_of(value.type))
+        case _:
+            return Var(name, dtype_of(value.type).name)
 
 
 def _allocations(ops: Iterable[Operation]) -> Iterator[AllocBufferOp]:

@@ -47,7 +47,7 @@ from ....expressions.expr import (
 )
 from ....expressions.statements import Statement, StatementConvertible
 from ..former_names import former_names
-from .expr import Buffer, ExternCallExpr, PointedBuffer, PointerVar, pointer_of
+from .expr import Buffer, ExternCallExpr, PointedBuffer, PointerVar, pointer_of, refuse_predicate
 
 
 class ForKind(IntEnum):
@@ -69,6 +69,8 @@ class Stmt(StatementConvertible):
     """The attributes that hold expressions and statements, or sequences of them, in execution order."""
 
     underneath: Operation | None
+    span: ClassVar[None] = None
+    """The place in a source text, which nodes lack: operations have locations."""
 
     def __init__(self) -> None:
         self.underneath = None
@@ -168,8 +170,17 @@ class BufferStore(Stmt):
     predicate = None
     """The condition of the store: a store under a condition is another node."""
 
-    def __init__(self, buffer: DeclaredBuffer, value: ExprLike, indices: Sequence[ExprLike], span: None = None):
+    def __init__(
+        self,
+        buffer: DeclaredBuffer,
+        value: ExprLike,
+        indices: Sequence[ExprLike],
+        predicate: None = None,
+        span: None = None,
+    ):
+        """predicate: TeError for a condition."""
         super().__init__()
+        refuse_predicate("BufferStore", buffer, predicate)
         self.buffer = buffer
         self.indices = tuple(as_expr(index) for index in indices)
         if len(self.indices) != len(buffer.shape):

@@ -43,6 +43,7 @@ from .expr import (
     OtherExpr,
     PointedBuffer,
     Ramp,
+    Shuffle,
 )
 from .functor import accessed_buffers
 from .reading import NodeReader
@@ -62,7 +63,8 @@ def write_function(reader: NodeReader, body: nodes.Stmt) -> FuncOp:
         if op not in kept:
             op.detach()
             op.erase(safe_erase=False)
-    known: dict[PrimExpr, SSAValue] = {var: values[value] for value, var in reader.vars.items() if value in values}
+    variables = reader.vars | reader.handles
+    known: dict[PrimExpr, SSAValue] = {var: values[value] for value, var in variables.items() if value in values}
     write_statements(func, values, known, {}, body)
     return func
 
@@ -155,6 +157,8 @@ class _ExpressionWriter(ExpressionEmitter):
                 return self.builder.ramp(self.known[expr.base], self.known[expr.stride], expr.lanes)
             case Broadcast():
                 return self.builder.broadcast(self.known[expr.value], expr.lanes)
+            case Shuffle():
+                return self.builder.shuffle([self.known[vector] for vector in expr.vectors], expr.lanes)
             case BufferElement():
                 *outer, last = (self.known[index] for index in expr.indices)
                 place = last if expr.lanes == 1 else self.builder.ramp(last, 1, expr.lanes)

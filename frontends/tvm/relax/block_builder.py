@@ -27,7 +27,7 @@ from ....operators.relax.types import (
     tensor,
 )
 from ....operators.relay import Size
-from ...relay.expr import GlobalVar
+from ...relay.expr import GlobalVar, SymbolVar
 from ...te.prim_func import create_prim_func
 from ..ir.module import IRModule
 from .bindings import Binding, BindingBlock, DataflowBlock, MatchCast, SeqExpr, VarBinding, require_known
@@ -96,6 +96,7 @@ class BlockBuilder:
         self._mod = IRModule(op, {} if mod is None else dict(mod.constants))
         self._symbols = symbols_of(self._mod.op)
         self._kernels: dict[str, str] = {}
+        self._has_updates = False
         self._scope: _Scope | None = None
         self._open: list[_OpenBlock] = []
         self._names: set[str] = set()
@@ -106,11 +107,13 @@ class BlockBuilder:
         return BlockBuilder._entered[-1] if BlockBuilder._entered else None
 
     def get(self) -> IRModule:
-        """A copy of the module. ArgumentError while a function is built, VerifyError for an invalid program."""
+        """A copy of the module. ArgumentError while a function is built, VerifyError for an invalid program; after
+        `update_func` the program may be invalid, since calls of new functions may follow."""
         if self._scope is not None:
             raise ArgumentError(f"get: function {self._scope.name} is not finished")
         mod = IRModule(self._mod.op.clone(), dict(self._mod.constants))
-        mod.verify()
+        if not self._has_updates:
+            mod.verify()
         return mod
 
     finalize = get
@@ -293,11 +296,12 @@ class BlockBuilder:
         _publish(scope, result)
         self._check("emit_func_output", result)
         scope.result = result
-        return GlobalVar(scope.name)
+        return SymbolVar(scope.name)
 
     def update_func(self, gv: GlobalVar | str, updated_func: Module) -> None:
         """Replaces a function of the module, or adds one."""
         self._mod[gv] = updated_func
+        self._has_updates = True
         self._symbols = symbols_of(self._mod.op)
 
     # Kernels
@@ -312,7 +316,7 @@ class BlockBuilder:
         copy.properties["sym_name"] = StringAttr(name)
         self._mod.op.body.block.add_op(copy)
         self._mod.constants.update(func.constants)
-        return GlobalVar(name)
+        return SymbolVar(name)
 
     def call_te(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Expr:
         """The results of a kernel of tensor expressions, which is added to the module unless it has an equal one.
@@ -335,7 +339,7 @@ class BlockBuilder:
         numbers = [operands.variable(name) for name in free]
         kernel = create_prim_func([*operands.tensors, *outputs, *numbers])
         infos = [struct_info_of(type) for type in types]
-        return call_tir(GlobalVar(self._kernel(kernel, hint)), Tuple(operands.values), infos, free)
+        return call_tir(SymbolVar(self._kernel(kernel, hint)), Tuple(operands.values), infos, free)
 
     def _kernel(self, kernel: Module, hint: str) -> str:
         text = f"{hint}: {kernel}"

@@ -11,7 +11,7 @@ from ....core.errors import ArgumentError
 from ....module import Module
 from ....operators.relax import CallPackedOp, DataflowOp, FuncOp, IfOp, MatchCastOp
 from ....operators.relax.types import names_bound_by, names_in
-from ...relay.expr import GlobalVar
+from ...relay.expr import GlobalVar, SymbolVar
 from .expr import Var
 from .function import Function
 
@@ -35,7 +35,7 @@ def detect_recursion(mod: Module) -> list[list[GlobalVar]]:
         if name in reached[name]:
             first = next((each for each in groups if each in reached[name] and name in reached[each]), name)
             groups.setdefault(first, []).append(name)
-    return [[GlobalVar(name) for name in group] for group in groups.values()]
+    return [[SymbolVar(name) for name in group] for group in groups.values()]
 
 
 def _reachable(name: str, direct: Mapping[str, set[str]]) -> set[str]:

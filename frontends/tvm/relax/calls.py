@@ -46,7 +46,7 @@ def _infos(infos: Any) -> list[StructInfo]:
 @accept_newer_names
 def call_tir(gvar: GlobalVar, args: Any, out_sinfo: StructInfo | Sequence[StructInfo], tir_vars: Any = None) -> Call:
     """The results of a kernel of the module. tir_vars: the numbers that follow its tensors."""
-    numbers = tir_vars.values if isinstance(tir_vars, ShapeExpr) else tir_vars
+    numbers = tir_vars.sizes if isinstance(tir_vars, ShapeExpr) else tir_vars
     shape = [] if not numbers else [ShapeExpr(numbers)]
     return Call(Op.get("relax.call_tir"), [gvar, _args(args), *shape], sinfo_args=_infos(out_sinfo))
 
@@ -270,7 +270,7 @@ def _argument(writer: Writer, value: Any) -> Any:
         case Tuple():
             return [_argument(writer, each) for each in value.fields]
         case ShapeExpr():
-            return value.values
+            return value.sizes
         case PrimValue() | StringImm():
             return value.value
         case Expr():
@@ -303,7 +303,7 @@ def _type(call: Call) -> Any:
 def _emit_call_tir(writer: Writer, call: Call) -> SSAValue:
     kernel, args, *shape = call.args
     assert isinstance(kernel, GlobalVar)
-    sizes = [str(size) for each in shape if isinstance(each, ShapeExpr) for size in each.values]
+    sizes = [str(size) for each in shape if isinstance(each, ShapeExpr) for size in each.sizes]
     name, values = kernel.name_hint, _operands(writer, args)
     if INPLACE in call.attrs:
         positions = call.attrs[INPLACE]

@@ -109,7 +109,7 @@ def reject(pattern: DFPattern) -> NotPattern:
 
 def is_shape(shape: Sequence[Any]) -> _KindPattern:
     """A shape of given sizes."""
-    return _KindPattern(lambda expr: isinstance(expr, ShapeExpr) and expr.values == list(shape))
+    return _KindPattern(lambda expr: isinstance(expr, ShapeExpr) and expr.sizes == list(shape))
 
 
 PrimArrPattern = is_shape

@@ -16,13 +16,23 @@ from ....core.dtypes import numpy_dtype
 from ....core.errors import ArgumentError
 from ....expressions.expr import PrimExpr
 from ....operators import relax
-from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, number_of, prim, shape
+from ....operators.relax.types import NARROW_DTYPES, PrimType, known_shape, number_of, prim
 from ....operators.relay import Size
 from ...relay.expr import GlobalVar
 from ...tvmscript.values import Word
+from ..family import Family
 from ..ir.vdevice import name_of_device
 from .newer_names import accept_newer_names
-from .struct_info import StructInfo, TensorStructInfo, as_struct_info, size_of, struct_info_of
+from .struct_info import (
+    ShapeStructInfo,
+    Sizes,
+    StructInfo,
+    TensorStructInfo,
+    as_struct_info,
+    size_exprs,
+    size_of,
+    struct_info_of,
+)
 from .writing import Writer, type_of_expr
 
 
@@ -302,16 +312,21 @@ def prim_value(value: Any, dtype: str | None = None) -> Expr:
     return value if isinstance(value, Expr) else PrimValue(value)
 
 
-class ShapeExpr(Expr):
-    """A shape of sizes."""
+class ShapeExpr(Expr, metaclass=Family, members=lambda: (Sizes,)):
+    """A shape of sizes; those of types, `x.struct_info.shape`, belong to the class."""
 
     def __init__(self, values: Sequence[Any]):
-        self._struct_info = struct_info_of(shape([size_of(each) for each in values]))
+        self._struct_info = ShapeStructInfo(values)
 
     @property
-    def values(self) -> list[Size]:
-        """The sizes."""
+    def sizes(self) -> list[Size]:
+        """The sizes as numbers and texts."""
         return list(known_shape(self.struct_info.type) or ())
+
+    @property
+    def values(self) -> list[PrimExpr]:
+        """The sizes as expressions."""
+        return size_exprs(self.sizes, self.struct_info.variables)
 
     def emit(self, writer: Writer) -> SSAValue:
         return writer.insert(relax.ShapeOp(self.struct_info.type)).output

@@ -10,6 +10,7 @@ from ....backends.runtime import packed
 from ....core.errors import ArgumentError, LinkError, OptionError
 from ....core.identifiers import fresh_name
 from ....module import Module
+from ...relay.expr import SymbolVar
 from ..ir.module import IRModule
 from ..registry import on_arrays
 from ..transform import FunctionalPass, PassContext, PassInfo
@@ -95,7 +96,7 @@ def _call_of_group(
     new = Function(params, _Substitution(dict(zip(inputs, params, strict=True))).visit_expr(body), attrs=group.attrs)
     name = fresh_name(group.name, set(mod))
     mod[name] = new
-    call = Call(GlobalVar(name), inputs, sinfo_args=[new.ret_struct_info])
+    call = Call(SymbolVar(name), inputs, sinfo_args=[new.ret_struct_info])
     if len(outputs) == 1:
         return [VarBinding(outputs[0], call)]
     whole = Var(f"{name}_results", new.ret_struct_info)

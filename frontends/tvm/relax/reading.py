@@ -17,7 +17,7 @@ from ....operators.relax.types import number_of
 from ....operators.relax.words import MEMBER, TUPLES
 from ....operators.relay import ConstantOp, OperatorOp, shape_of
 from ....operators.relay.constants import constant_array
-from ...relay.expr import GlobalVar
+from ...relay.expr import SymbolVar
 from ..ir.vdevice import VDevice
 from .bindings import Binding, BindingBlock, DataflowBlock, If, MatchCast, SeqExpr, VarBinding
 from .calls import INPLACE
@@ -168,7 +168,7 @@ def _defaults(op: OperatorOp, word: str) -> dict[str, Any]:
 
 def _call_tir(reader: Reader, op: relax.CallTirOp | relax.CallTirInplaceOp) -> Expr:
     numbers = [ShapeExpr(op.size_texts)] if op.size_texts else []
-    args = [GlobalVar(op.callee.string_value()), Tuple(reader.all(op.args)), *numbers]
+    args = [SymbolVar(op.callee.string_value()), Tuple(reader.all(op.args)), *numbers]
     infos = [struct_info_of(each) for each in result_types(op.output.type)]
     return Call(Op.get(op.name), args, _positions(op), infos)
 
@@ -193,7 +193,7 @@ def _pure_packed(reader: Reader, op: relax.CallPurePackedOp | relax.CallInplaceP
 
 
 def _call(reader: Reader, op: relax.CallOp) -> Expr:
-    name = GlobalVar(op.callee.string_value())
+    name = SymbolVar(op.callee.string_value())
     return Call(name, reader.all(op.args), sinfo_args=[struct_info_of(op.output.type)])
 
 

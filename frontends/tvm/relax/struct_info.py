@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 from xdsl.dialects.builtin import ArrayAttr, NoneAttr, TupleType, UnitAttr
@@ -13,8 +13,8 @@ from xdsl.ir import Attribute
 
 from ....backends.devices.device import Device
 from ....core.sizes import Extents
-from ....expressions.expr import PrimExpr, Var
-from ....expressions.sizes import size_text
+from ....expressions.expr import IntImm, PrimExpr, Var
+from ....expressions.sizes import parse_size, size_text
 from ....operators.relax import CallableType, ObjectType, PrimType, ShapeType
 from ....operators.relax.text import type_text
 from ....operators.relax.types import is_tensor, known_dtype, known_rank, known_shape, prim, shape, tensor, tuple_type
@@ -58,12 +58,41 @@ def _variable_name(value: Any) -> str | None:
     return _NAMES[value]
 
 
+_VARIABLES: dict[str, Var] = {}
+"""The variables of sizes whose variables no user has made, by name."""
+
+
+def size_exprs(sizes: Iterable[Size], variables: Mapping[str, Var]) -> list[PrimExpr]:
+    """Sizes as expressions. variables: those of the user by name; other names have one variable each."""
+
+    def variable(name: str) -> Var:
+        return variables[name] if name in variables else _VARIABLES.setdefault(name, Var(name, "int64"))
+
+    return [IntImm("int64", each) if isinstance(each, int) else parse_size(each, variable) for each in sizes]
+
+
 class Sizes(Extents[Size]):
-    """The sizes of a shape. values: the sizes, as of TVM's `ShapeExpr`."""
+    """The sizes of a shape, as numbers and texts. variables: the variables that the user has made, by name.
+
+    It is an instance of `ShapeExpr`: `values` are the sizes as expressions.
+    """
+
+    variables: Mapping[str, Var]
+
+    def __new__(cls, sizes: Iterable[Size] = (), variables: Mapping[str, Var] | None = None) -> Self:
+        made = super().__new__(cls, sizes)
+        made.variables = variables or {}
+        return made
 
     @property
-    def values(self) -> list[Size]:
+    def sizes(self) -> list[Size]:
+        """The sizes as numbers and texts."""
         return list(self)
+
+    @property
+    def values(self) -> list[PrimExpr]:
+        """The sizes as expressions."""
+        return size_exprs(self, self.variables)
 
 
 class StructInfo:
@@ -85,7 +114,7 @@ class StructInfo:
     def shape(self) -> Sizes | None:
         """The sizes of a tensor or shape, if they are known."""
         sizes = known_shape(self.type)
-        return None if sizes is None else Sizes(sizes)
+        return None if sizes is None else Sizes(sizes, self.variables)
 
     @property
     def __tvmscript__(self) -> RelaxType:

@@ -124,7 +124,7 @@ def _(node: StringImm) -> str:
 
 @_text.register
 def _(node: ShapeExpr) -> str:
-    return f"R.shape([{', '.join(map(str, node.values))}])"
+    return f"R.shape([{', '.join(map(str, node.sizes))}])"
 
 
 __all__ = ["text_of"]

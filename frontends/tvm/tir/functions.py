@@ -80,7 +80,7 @@ from ....expressions.functions import (
 from ....expressions.statements import BufferElement
 from ....expressions.tensor import comm_reducer
 from ..intrinsics import call_user_intrinsic
-from ..nodes.expr import BufferLoad
+from ..nodes.expr import BufferLoad, Shuffle
 from .builtins import builtin_call
 
 
@@ -130,6 +130,21 @@ def likely(cond: Any, span: None = None) -> PrimExpr:
     """A condition that holds most of the time."""
     value = as_expr(cond)
     return Call(value.dtype, "likely", (value,))
+
+
+def vectorlow(dtype: str, vec: PrimExpr) -> PrimExpr:
+    """The first half of the lanes of a vector. dtype: ignored."""
+    return Shuffle([vec], range(vec.data_type.lanes // 2))
+
+
+def vectorhigh(dtype: str, vec: PrimExpr) -> PrimExpr:
+    """The second half of the lanes of a vector. dtype: ignored."""
+    return Shuffle([vec], range(vec.data_type.lanes // 2, vec.data_type.lanes))
+
+
+def vectorcombine(dtype: str, vec1: PrimExpr, vec2: PrimExpr) -> PrimExpr:
+    """The lanes of two vectors, one after the other. dtype: ignored."""
+    return Shuffle([vec1, vec2], range(vec1.data_type.lanes + vec2.data_type.lanes))
 
 
 def ldexp(x1: Any, x2: Any) -> PrimExpr:
@@ -347,5 +362,8 @@ __all__ = [
     "trunc",
     "truncdiv",
     "truncmod",
+    "vectorcombine",
+    "vectorhigh",
+    "vectorlow",
     "vscale",
 ]

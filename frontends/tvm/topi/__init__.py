@@ -406,10 +406,11 @@ def meshgrid(a_tuple: Sequence[Tensor], indexing: str) -> list[Tensor]:
 
 
 def sparse_to_dense(
-    sparse_indices: Tensor, output_shape: Sequence[int], sparse_values: Tensor, default_value: float = 0
+    sparse_indices: Tensor, output_shape: Sequence[int], sparse_values: Tensor, default_value: float | Tensor = 0
 ) -> Tensor:
-    """A tensor with values at some indices, and one number elsewhere."""
-    rest = _full(default_value, (), sparse_values.dtype)
+    """A tensor with values at some indices, and one number elsewhere, which may be a tensor without dimensions."""
+    is_tensor = isinstance(default_value, Tensor)
+    rest = default_value if is_tensor else _full(default_value, (), sparse_values.dtype)
     return coordinates.sparse_to_dense(sparse_indices, sparse_values, rest, output_shape)
 
 
@@ -626,6 +627,8 @@ def elemwise_sum(xs: Sequence[Tensor]) -> Tensor:
     """The sum of tensors of the same shape."""
     if not xs:
         raise TeError("elemwise_sum: no tensor")
+    if len(xs) == 1:
+        return identity(xs[0])
     result = xs[0]
     for each in xs[1:]:
         result = add(result, each)

@@ -8,7 +8,7 @@ from typing import Any
 from ....core.errors import UnsupportedError
 from ....expressions import functions as scalar
 from ....expressions.errors import TeError
-from ....expressions.expr import PrimExpr, as_expr, cast
+from ....expressions.expr import IntImm, PrimExpr, as_expr, cast
 from ....expressions.tensor import Tensor, compute, is_same_extent
 from ....operators import layouts
 from ....operators import transform as _transform
@@ -33,9 +33,17 @@ def strided_slice(
     assume_inbound: bool = True,
 ) -> Any:
     """A slice of a tensor along axes. slice_mode: "end", or "size" if `end` holds numbers of elements, -1 for all.
+    Bounds may be expressions: then they count from the start, and are elements of the tensor unless `assume_inbound` is
+    False.
 
-    UnsupportedError for other modes.
+    UnsupportedError for other modes, and for bounds that are tensors.
     """
+    if any(isinstance(each, Tensor) for each in (begin, end, strides)):
+        raise UnsupportedError("strided_slice: bounds that are tensors, expected dynamic_strided_slice")
+    if any(isinstance(each, PrimExpr) and not isinstance(each, IntImm) for each in (*begin, *end)):
+        if slice_mode != "end":
+            raise UnsupportedError(f"strided_slice of expressions with slice_mode {slice_mode!r}, expected 'end'")
+        return _slice_between(a, begin, end, strides or [1] * len(begin), axes, assume_inbound)
     if slice_mode == "size":
         ends = zip(begin, end, strict=True)
         last = [2**31 - 1 if count < 0 else first + count for first, count in ends]
@@ -43,6 +51,38 @@ def strided_slice(
     if slice_mode != "end":
         raise UnsupportedError(f"strided_slice with slice_mode {slice_mode!r}, expected 'end' or 'size'")
     return _transform.strided_slice(a, begin, end, strides, axes)
+
+
+def _slice_between(
+    a: Tensor,
+    begin: Sequence[Any],
+    end: Sequence[Any],
+    strides: Sequence[int],
+    axes: Sequence[int] | None,
+    is_inside: bool,
+) -> Tensor:
+    """A slice whose bounds are expressions. is_inside: whether the bounds are known to be elements of the tensor.
+    TeError for a stride that is not positive."""
+    first: dict[int, tuple[PrimExpr, int]] = {}
+    sizes: list[PrimExpr] = list(a.shape)
+    for axis, low, high, stride in zip(axes or range(len(begin)), begin, end, strides, strict=True):
+        step, axis = int(stride), axis % a.ndim
+        if step <= 0:
+            raise TeError(f"strided_slice: stride {step} of bounds that are expressions, expected a positive one")
+        low, high = (as_expr(each) for each in (low, high))
+        if not is_inside:
+            low, high = (scalar.max(scalar.min(each, a.shape[axis]), 0) for each in (low, high))
+            high = scalar.max(low, high)
+        first[axis] = low, step
+        sizes[axis] = scalar.floordiv(high - low + (step - 1), step) if step > 1 else high - low
+
+    def element(*indices: PrimExpr) -> PrimExpr:
+        places = list(indices)
+        for axis, (low, step) in first.items():
+            places[axis] = places[axis] * step + low
+        return a(*places)
+
+    return compute(sizes, element, "T_strided_slice_with_axes", "injective")
 
 
 def dynamic_strided_slice(a: Tensor, begin: Any, end: Any, strides: Any, output_shape: Sequence[Any]) -> Tensor:

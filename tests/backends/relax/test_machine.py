@@ -28,6 +28,7 @@ from stepwell import (
     parse_tvmscript,
     register_func,
 )
+from stepwell.backends.interpreter import interpret
 from stepwell.core.cache import user_cache
 from stepwell.frontends.relay.parameters import bind_parameters
 
@@ -343,6 +344,22 @@ def main(x: R.Tensor((2,), "float32"), c: R.Tensor((), "bool")):
     events.clear()
     main(array(1, 2), np.array(False))
     assert events == [6, 5]
+
+
+def test_functions_for_their_effect_return_nothing() -> None:
+    text = """
+@R.function(pure=False)
+def main(x: R.Tensor((2,), "float32")):
+    u = R.call_packed("test.effect_alone", x, sinfo_args=R.Tensor((2,), "float32"))
+    return RESULT
+    """
+    register_func("test.effect_alone", lambda x: None, override=True)
+    unread, read = (parse_tvmscript(text.replace("RESULT", each)) for each in ("x", "u"))
+    np.testing.assert_array_equal(VirtualMachine(build_relax(unread))["main"](array(1, 2)).numpy(), [1, 2])
+    np.testing.assert_array_equal(interpret(unread, "main", [array(1, 2)]), [1, 2])
+    for run in (VirtualMachine(build_relax(read))["main"], lambda x: interpret(read, "main", [x])):
+        with pytest.raises(ArgumentError, match="a value of type NoneType"):
+            run(array(1, 2))
 
 
 # ---- functions

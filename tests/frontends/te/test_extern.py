@@ -369,8 +369,8 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "another access": (lambda: ROW.access_ptr("x"), "access_ptr of ROW: access_mask 'x', expected 'r', 'w' or 'rw'"),
     "an offset among strides": (
-        lambda: te.decl_buffer((8, 8), strides=[16, 1], name="T").access_ptr("r", offset=4),
-        "access_ptr of T: offset 4 in a buffer with strides, expected address_of",
+        lambda: te.decl_buffer((8, 8), strides=[16, 2], name="T").access_ptr("r", offset=4),
+        "access_ptr of T: offset 4 with last stride 2, expected 1",
     ),
     "an address of vectors": (
         lambda: ROW.access_ptr("r", content_lanes=4),

@@ -385,7 +385,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a row before the first": (
         lambda: updated(lambda t, i: S[t - 2, i]),
-        "U reads S[(t - 2), i], before the 1 rows of init",
+        "U reads S[t - 2, i], before the 1 rows of init",
     ),
     "a stage of no time": (
         lambda: updated(lambda t, i: te.compute((4,), lambda j: S[0, j], name="Q")[i]),
@@ -401,7 +401,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a stage of a time to come": (
         lambda: updated(lambda t, i: te.compute((9, 4), lambda u, j: S[u - 1, j], name="Q")[t + 1, i]),
-        "Q reads S[(u - 1), j], expected a time before",
+        "Q reads S[u - 1, j], expected a time before",
     ),
     "a scan of a state": (
         lambda: updated(

@@ -37,8 +37,8 @@ def test_a_workload_is_measured_and_applied(tmp_path: Path) -> None:
     assert task.workload_key == '["product_add", 32, "float32"]'
     assert str(task.compute_dag) == (
         "A = PLACEHOLDER [32, 32]\nB = PLACEHOLDER [32, 32]\n"
-        "product(i, j) += (A[i, k] * B[k, j])\nC = PLACEHOLDER [32, 32]\n"
-        "out(i, j) = (product[i, j] + C[i, j])\n"
+        "product(i, j) += A[i, k] * B[k, j]\nC = PLACEHOLDER [32, 32]\n"
+        "out(i, j) = product[i, j] + C[i, j]\n"
     )
     assert task.compute_dag.flop_ct == 2 * 32**3 + 32**2
     options = auto_scheduler.TuningOptions(

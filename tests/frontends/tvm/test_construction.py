@@ -131,7 +131,7 @@ def test_calls_of_functions() -> None:
 
 def test_functions_of_buffers_of_other_functions() -> None:
     func = te.create_prim_func([x := te.placeholder((8,), name="x"), te.compute((8,), lambda k: x[k] + 1, name="y")])
-    source, result = func.params
+    source, result = (func.buffer_map[param] for param in func.params)
     body = tir.For(i, 0, 8, 0, tir.BufferStore(result, tir.BufferLoad(source, [7 - i]), [i]))
     numbers = np.arange(8, dtype="float32")
     np.testing.assert_array_equal(

@@ -29,7 +29,7 @@ FUNC = '<root>.functions[I.GlobalVar("func")]'
     ("change", "path"),
     [
         ({"count": 3}, ".body.extent.value"),
-        ({"extent": 9}, ".params[0].shape[1].value"),
+        ({"extent": 9}, ".buffer_map[A_handle].shape[1].value"),
         ({"value": 2}, ".body.body.seq[0].value.b.value"),
         ({"index": "0"}, ".body.body.seq[0].value.a.indices[0]"),
         ({"limit": "n"}, ".body.body.seq[1].condition.b"),

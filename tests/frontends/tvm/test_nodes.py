@@ -84,11 +84,14 @@ def test_a_loop_says_what_it_is() -> None:
     assert store.indices[0].same_as(loop.loop_var)
 
 
-def test_parameters_are_the_buffers_of_the_body() -> None:
+def test_parameters_are_handles_of_the_buffers_of_the_body() -> None:
     func = added()
     loop = func.body
     assert isinstance(loop, tir.For)
-    assert func.params[2] == loop.body.buffer  # pyright: ignore[reportAttributeAccessIssue]
+    assert [param.dtype for param in func.params] == ["handle"] * 3
+    assert func.params[2] is func.params[2]
+    assert func.buffer_map[func.params[2]] == loop.body.buffer  # pyright: ignore[reportAttributeAccessIssue]
+    assert func.ret_type == tvm.ir.TupleType([])
 
 
 def test_visits_are_in_post_order_or_pre_order() -> None:
@@ -143,7 +146,7 @@ def test_variables_are_substituted() -> None:
 
 def test_statements_are_made_in_python() -> None:
     func = added(4)
-    c = func.params[2]
+    c = func.buffer_map[func.params[2]]
     i, x = te.var("i"), te.var("x", "float32")
     store = tir.LetStmt(x, c_at(c, i) + 1.0, tir.BufferStore(c, x * x, [i]))  # pyright: ignore[reportArgumentType]
     body = tir.For(i, 0, 4, tir.ForKind.SERIAL, tir.IfThenElse(i > 1, store, tir.Evaluate(i)))
@@ -155,6 +158,10 @@ def test_statements_are_made_in_python() -> None:
 no_statement: Any = 3
 
 
+def first_of(func: Any) -> Any:
+    return func.buffer_map[func.params[0]]
+
+
 def c_at(buffer: Any, index: Any) -> Any:
     return tir.BufferLoad(buffer, [index])
 
@@ -163,8 +170,11 @@ def c_at(buffer: Any, index: Any) -> Any:
     ("make", "message"),
     [
         (lambda func: func.with_body(tir.Evaluate(te.var("k"))), "variable k is declared by no loop, let or parameter"),
-        (lambda func: tir.BufferStore(func.params[0], 0.0, [0, 0]), "2 indices into buffer a of 1 dimensions"),
-        (lambda func: tir.BufferLoad(func.params[0], []), "0 indices into buffer a of 1 dimensions"),
+        (
+            lambda func: tir.BufferStore(first_of(func), 0.0, [0, 0]),
+            "2 indices into buffer a of 1 dimensions",
+        ),
+        (lambda func: tir.BufferLoad(first_of(func), []), "0 indices into buffer a of 1 dimensions"),
         (
             lambda func: tir.For(te.var("i"), 0, 4, tir.ForKind.SERIAL, no_statement),
             "body of loop i: 3, expected a statement",
@@ -269,10 +279,10 @@ def main(A: T.Buffer((16,), "float32"), n: T.int32):
     found: dict[str, Any] = {}
     post_order_visit(body, lambda node: found.setdefault(type(node).__name__, []).append(node))
     (check,) = found["AssertStmt"]
-    assert (str(check.condition), check.message.value) == ("(n > 2)", "n is too small")
+    assert (str(check.condition), check.message.value) == ("n > 2", "n is too small")
     memory = {node.buffer_var.name: node for node in found["Allocate"]}
     assert (memory["B"].dtype, [int(n) for n in memory["B"].extents], memory["B"].scope) == ("float32", [8], "local")
-    assert str(memory["p"].condition) == "(n > 3)"
+    assert str(memory["p"].condition) == "n > 3"
     assert memory["B"].condition.value == 1
     (declared,) = found["DeclBuffer"]
     assert (declared.buffer.name, [int(n) for n in declared.buffer.shape]) == ("P", [2, 2])

@@ -113,7 +113,7 @@ def test_the_function_of_a_schedule_has_loops_without_blocks() -> None:
     op: Any = value.op
     assert isinstance(value, tvm.tir.Call)
     assert op.name == "tir.if_then_else"
-    assert [str(each) for each in value.args[::2]] == ["(i > 1)", "0.0"]
+    assert [str(each) for each in value.args[::2]] == ["i > 1", "T.float32(0)"]
 
 
 def test_the_function_of_an_illegal_schedule_can_be_read() -> None:

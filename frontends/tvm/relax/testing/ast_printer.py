@@ -111,7 +111,7 @@ class _Printer:
             case Tuple():
                 return "Tuple", {"fields": self.each(node.fields)}
             case ShapeExpr():
-                return "ShapeExpr", {"values": self.members([self.number(each) for each in node.values])}
+                return "ShapeExpr", {"values": self.members([self.number(each) for each in node.sizes])}
             case PrimValue():
                 return "PrimValue", {"value": self.number(node.value)}
             case StringImm():
