@@ -10,7 +10,11 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region
 
+from .xdsl_speed import OfKinds, walk
+
 OpT = TypeVar("OpT", bound=Operation)
+
+_of_kinds = lru_cache(maxsize=256)(OfKinds)
 
 
 def find_ops(root: Operation | Block | Region, *kinds: type[OpT]) -> Iterator[OpT]:
@@ -18,10 +22,7 @@ def find_ops(root: Operation | Block | Region, *kinds: type[OpT]) -> Iterator[Op
 
     The answer for a type of operations is kept, as an `isinstance` of each operation takes longer than the rest.
     """
-    are_sought = _answers(kinds)
-    for op in root.walk():
-        if are_sought[type(op)]:
-            yield op  # pyright: ignore[reportReturnType]
+    return walk(root, _of_kinds(kinds))  # pyright: ignore[reportReturnType]
 
 
 def loops_around(op: Operation) -> Iterator[scf.ForOp]:
@@ -30,18 +31,3 @@ def loops_around(op: Operation) -> Iterator[scf.ForOp]:
     while isinstance(loop, scf.ForOp) and isinstance(loop.body.block.args[0].type, IndexType):
         yield loop
         loop = loop.parent_op()
-
-
-class _Answers(dict[type[Operation], bool]):
-    """Whether each type of operations is one of some types."""
-
-    def __init__(self, kinds: tuple[type[Operation], ...]):
-        super().__init__()
-        self.kinds = kinds
-
-    def __missing__(self, kind: type[Operation]) -> bool:
-        answer = self[kind] = issubclass(kind, self.kinds)
-        return answer
-
-
-_answers = lru_cache(maxsize=256)(_Answers)

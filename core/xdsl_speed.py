@@ -7,9 +7,10 @@ compilation. No issue is open for any.
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
@@ -30,6 +31,10 @@ from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
     BeforeVariadicSingleAccessor,
+    OptionalAttrAccessor,
+    SingleAttrAccessor,
+    UniqueVariadicAccessor,
+    VariadicAttrAccessor,
     VarIRConstruct,
     get_construct_name,
     get_op_constructs,
@@ -78,6 +83,13 @@ BlockArgument.owner = property(attrgetter("block"))
 Operation.next_op = property(attrgetter("_next_op"))
 Operation.prev_op = property(attrgetter("_prev_op"))
 Block.args = property(attrgetter("_args"))
+Block.first_op = property(attrgetter("_first_op"))
+Block.last_op = property(attrgetter("_last_op"))
+Block.next_block = property(attrgetter("_next_block"))
+Region.first_block = property(attrgetter("_first_block"))
+Region.last_block = property(attrgetter("_last_block"))
+Use.operation = property(attrgetter("_operation"))
+Use.index = property(attrgetter("_index"))
 
 
 # Ancestors: operations, blocks and regions all have a field for what contains them.
@@ -125,25 +137,42 @@ for _cls in _IR:
 # yields all operations, in the same order; the next operation and the next block are determined at the same steps.
 
 
-def _walk(op: Operation | None, pending: list[Any]) -> Iterator[Operation]:
-    """Yields an operation and all inside, then those of a stack of regions, blocks and operations; an operation on the
-    stack stands for the rest of its block."""
-    if op is not None:
-        yield op
-        pending.extend(reversed(op.regions))
+class OfKinds(dict[type[Operation], bool]):
+    """Whether each type of operations is one of some types."""
+
+    def __init__(self, kinds: tuple[type[Operation], ...]):
+        super().__init__()
+        self.kinds = kinds
+
+    def __missing__(self, kind: type[Operation]) -> bool:
+        answer = self[kind] = issubclass(kind, self.kinds)
+        return answer
+
+
+_ALL = OfKinds((Operation,))
+
+
+def walk(root: Operation | Block | Region, are_yielded: OfKinds = _ALL) -> Iterator[Operation]:
+    """Yields an operation and all inside, or all in a block or a region, if their types are yielded."""
+    pending: list[Any] = [root]  # an operation on the stack stands for the rest of its block
+    if isinstance(root, Operation):
+        if are_yielded[type(root)]:
+            yield root
+        pending = list(reversed(root.regions))
+    elif type(root) is Block:
+        pending = [root._first_op]
     while pending:
         entry = pending.pop()
         if type(entry) is Region:
-            if entry.first_block is not None:
-                pending.append(entry.first_block)
-            continue
+            entry = entry._first_block
         if type(entry) is Block:
-            if entry.next_block is not None:
-                pending.append(entry.next_block)
-            entry = entry.first_op
+            if entry._next_block is not None:
+                pending.append(entry._next_block)
+            entry = entry._first_op
         while entry is not None:
             following = entry._next_op
-            yield entry
+            if are_yielded[type(entry)]:
+                yield entry
             if entry.regions:
                 if following is not None:
                     pending.append(following)
@@ -152,7 +181,7 @@ def _walk(op: Operation | None, pending: list[Any]) -> Iterator[Operation]:
             entry = following
 
 
-def _walk_with_one_generator(cls: type[Operation | Block | Region], walk: Callable[[Any], Iterator[Operation]]) -> None:
+def _walk_with_one_generator(cls: type[Operation | Block | Region]) -> None:
     original = cls.walk
 
     def walk_in_order(self: Any, *, reverse: bool = False, region_first: bool = False) -> Iterable[Operation]:
@@ -161,9 +190,8 @@ def _walk_with_one_generator(cls: type[Operation | Block | Region], walk: Callab
     cls.walk = walk_in_order
 
 
-_walk_with_one_generator(Operation, lambda op: _walk(op, []))
-_walk_with_one_generator(Block, lambda block: _walk(None, [block.first_op]))
-_walk_with_one_generator(Region, lambda region: _walk(None, [region]))
+for _cls in (Operation, Block, Region):
+    _walk_with_one_generator(_cls)
 
 
 def _ops_from(op: Operation | None) -> Iterator[Operation]:
@@ -257,7 +285,6 @@ Operation.drop_all_references = _drop_all_references
 # Operands: `op.operands` is a view, whose elements are found by further functions, and `op.lhs` one of its elements.
 
 _element = tuple.__getitem__
-_of_operands = BeforeVariadicSingleAccessor.__get__
 
 
 def _get_value(self: SSAValues[Any], index: Any) -> Any:
@@ -278,14 +305,6 @@ def _set_operand(self: OpOperands, index: Any, operand: SSAValue) -> None:
     op._operands = SSAValues(values)
 
 
-def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, objtype: Any = None) -> Any:
-    if self.construct is VarIRConstruct.OPERAND:
-        return _element(obj._operands, self.idx)
-    if self.construct is VarIRConstruct.RESULT:
-        return obj.results[self.idx]
-    return _of_operands(self, obj, objtype)
-
-
 def _values_of(op: Any, construct: VarIRConstruct) -> Any:
     """The operands, results, regions or successors of an operation."""
     if construct is VarIRConstruct.OPERAND:
@@ -293,20 +312,56 @@ def _values_of(op: Any, construct: VarIRConstruct) -> Any:
     return op.results if construct is VarIRConstruct.RESULT else get_op_constructs(op, construct)
 
 
+def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, _objtype: Any = None) -> Any:
+    construct = self.construct
+    if construct is VarIRConstruct.OPERAND:
+        return _element(obj._operands, self.idx)
+    if construct is VarIRConstruct.RESULT:
+        return _element(obj.results, self.idx)
+    return obj.regions[self.idx] if construct is VarIRConstruct.REGION else obj.successors[self.idx]
+
+
 def _get_accessed(self: BaseAccessor, obj: Any, _objtype: Any = None) -> Any:
     return self.index(_values_of(obj, self.construct))
 
 
+def _get_unique(self: UniqueVariadicAccessor, obj: Any, _objtype: Any = None) -> Any:
+    values = _values_of(obj, self.construct)
+    return _slice(values, self.idx, self.idx + len(values) - self.num_defs + 1)
+
+
+def _slice(values: Any, start: int, end: int) -> Any:
+    part = slice(start, end)
+    return SSAValues(_element(values, part)) if type(values) is SSAValues else values[part]
+
+
+def _ends_of(accessor: BaseAttrAccessor, op: Any) -> tuple[int, ...]:
+    """The numbers of operands or results of an operation before each in its definition, and of all; they are kept with
+    the array of numbers, which operations share."""
+    option = accessor.option
+    sizes: Any = (op.properties if option.as_property else op.attributes)[option.attribute_name]
+    ends = sizes._ends
+    if ends is None:
+        ends = tuple(accumulate(sizes.get_values(), initial=0))
+        object.__setattr__(sizes, "_ends", ends)
+    return ends
+
+
 def _get_sized(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
-    option = self.option
-    container = obj.properties if option.as_property else obj.attributes
-    return self.index(_sizes(container[option.attribute_name]), _values_of(obj, self.construct))
+    index = _ends_of(self, obj)[self.idx]
+    if self.construct is VarIRConstruct.OPERAND:
+        return _element(obj._operands, index)
+    return _values_of(obj, self.construct)[index]
 
 
-@cache_by_identity(maxsize=1024)
-def _sizes(attribute: Any) -> tuple[int, ...]:
-    """The values of an array, which are unpacked once for the array that operations share."""
-    return attribute.get_values()
+def _get_optional(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
+    ends, index = _ends_of(self, obj), self.idx
+    return _values_of(obj, self.construct)[ends[index]] if ends[index + 1] > ends[index] else None
+
+
+def _get_sized_list(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
+    ends, index = _ends_of(self, obj), self.idx
+    return _slice(_values_of(obj, self.construct), ends[index], ends[index + 1])
 
 
 _list_sizes = DenseArrayBase.from_list
@@ -332,7 +387,11 @@ DenseArrayBase.from_list = staticmethod(_array_of)
 Operation.operands = Operation.operands.getter(OpOperands)
 SSAValues.__getitem__ = _get_value
 BaseAccessor.__get__ = _get_accessed
-BaseAttrAccessor.__get__ = _get_sized
+UniqueVariadicAccessor.__get__ = _get_unique
+DenseArrayBase._ends = None
+SingleAttrAccessor.__get__ = _get_sized
+OptionalAttrAccessor.__get__ = _get_optional
+VariadicAttrAccessor.__get__ = _get_sized_list
 OpOperands.__getitem__ = _get_operand
 OpOperands.__setitem__ = _set_operand
 BeforeVariadicSingleAccessor.__get__ = _get_construct
@@ -512,8 +571,8 @@ def _init_plain_operation(
             self,
             operands=operands,
             result_types=result_types,
-            properties=_given(properties),
-            attributes=_given(attributes),
+            properties=_given(properties) if properties else properties,
+            attributes=_given(attributes) if attributes else attributes,
         )
         return
     if (
