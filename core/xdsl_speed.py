@@ -41,7 +41,7 @@ from xdsl.irdl.operations import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .identity import cache_by_identity
+from .keeping import kept_with_argument
 
 # pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
 
@@ -717,7 +717,7 @@ _verify_numbers = operations.verify_variadic_size
 _verify_types = operations.irdl_op_verify_arg_list
 
 
-@cache_by_identity(maxsize=1024)
+@kept_with_argument
 def _fixed_counts(definition: OpDef) -> tuple[int | None, ...]:
     """The numbers of operands, results, regions and successors of a kind of operation, in order of the values of
     `VarIRConstruct`; None for a number that differs between operations."""

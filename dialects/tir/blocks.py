@@ -135,11 +135,23 @@ class BlockOp(TirOp):
 
     @property
     def axes(self) -> list[Axis]:
-        bounds = iter(join_mixed(self.static_domains, self.domains))  # pyright: ignore[reportArgumentType]
+        bounds = self._bounds
+        names, kinds = self.axis_names.data, self.axis_kinds.data
         return [
-            Axis(n.data, k.data, next(bounds), next(bounds), b)
-            for n, k, b in zip(self.axis_names.data, self.axis_kinds.data, self.bindings, strict=True)
+            Axis(name.data, kind.data, low, extent, binding)
+            for name, kind, low, extent, binding in zip(
+                names, kinds, bounds[::2], bounds[1::2], self.bindings, strict=True
+            )
         ]
+
+    def domain(self, index: int) -> tuple[Mixed, Mixed]:
+        """The minimum and the extent of an axis."""
+        bounds = self._bounds
+        return bounds[2 * index], bounds[2 * index + 1]
+
+    @property
+    def _bounds(self) -> Sequence[Mixed]:
+        return join_mixed(self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
 
     @property
     def variables(self) -> Sequence[BlockArgument]:

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from ...core.diagnostics import where
 from ...core.errors import PassError
-from ...core.identity import cache_by_identity
+from ...core.keeping import kept_with_argument
 from ...dialects.extensions import statement
 from ...dialects.tir import ForOp, HandleType
 from ..upstream.legalize_small_floats import computes_on_small_floats
@@ -164,7 +164,7 @@ def _illegal_type(op: Operation) -> str | None:
     return None
 
 
-@cache_by_identity(maxsize=1024)
+@kept_with_argument
 def _is_upstream(type: Attribute) -> bool:
     match type:
         case MemRefType() | VectorType():
