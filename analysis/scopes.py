@@ -88,6 +88,19 @@ def loops_around(op: Operation) -> list[ForOp]:
     return [parent for parent in ops_between(op, enclosing_scope(op)) if isinstance(parent, ForOp)]
 
 
+def outermost_loops(root: Operation) -> Iterator[ForOp]:
+    """The loops in an operation that are in no other loop of their scope, in program order."""
+    todo = [(root, False)]
+    while todo:
+        op, is_in_loop = todo.pop()
+        is_loop = isinstance(op, ForOp)
+        if is_loop and not is_in_loop:
+            yield op
+        is_in_loop = is_loop or (is_in_loop and not isinstance(op, BlockOp))
+        inner = [each for region in op.regions for block in region.blocks for each in block.ops if each.regions]
+        todo += [(each, is_in_loop) for each in reversed(inner)]
+
+
 def lowest_common_ancestor(ops: Iterable[Operation]) -> Operation:
     """The innermost op that is or encloses each of `ops`. ValueError if no op does."""
     first, *rest = ops
