@@ -25,6 +25,29 @@ def find_ops(root: Operation | Block | Region, *kinds: type[OpT]) -> Iterator[Op
     return walk(root, _of_kinds(kinds))  # pyright: ignore[reportReturnType]
 
 
+def count_ops(root: Operation | Block | Region) -> int:
+    """The number of operations in `root`, `root` itself included."""
+    count, todo = 0, list[Operation | None]()
+    if isinstance(root, Operation):
+        count, regions = 1, root.regions
+    else:
+        regions = (root,) if isinstance(root, Region) else ()
+        todo += [root.first_op] if isinstance(root, Block) else []
+    while True:
+        for region in regions:
+            block = region.first_block
+            while block is not None:
+                todo.append(block.first_op)
+                block = block.next_block
+        if not todo:
+            return count
+        op, regions = todo.pop(), list[Region]()
+        while op is not None:
+            count += 1
+            regions += op.regions
+            op = op.next_op
+
+
 def loops_around(op: Operation) -> Iterator[scf.ForOp]:
     """The loops over indices around an op, innermost first, up to another op with regions."""
     loop = op.parent_op()

@@ -275,7 +275,18 @@ def _drop_all_references(self: Operation) -> None:
         region.drop_all_references()
 
 
+def _add_op(self: Block, operation: Operation) -> None:
+    self._attach_op(operation)
+    operation._prev_op = last = self._last_op
+    if last is None:
+        self._first_op = operation
+    else:
+        last._next_op = operation
+    self._last_op = operation
+
+
 Block._attach_op = _attach_op
+Block.add_op = _add_op
 Block.insert_op_before = _insert_before
 Block.insert_op_after = _insert_after
 SSAValue.erase = _erase_unused
@@ -682,9 +693,12 @@ def _clone_tree(
 
     def copy_of(op: Operation) -> Operation:
         copy = op.clone_without_regions(values, blocks, clone_name_hints=clone_name_hints)
-        outer.extend([(copy, n, each) for n, each in enumerate(op._operands) if each not in values])
-        for region, target in zip(op.regions, copy.regions, strict=True):
-            copy_region(region, target)
+        for n, each in enumerate(op._operands):
+            if each not in values:
+                outer.append((copy, n, each))
+        if op.regions:
+            for region, target in zip(op.regions, copy.regions, strict=True):
+                copy_region(region, target)
         return copy
 
     def copy_region(region: Region, target: Region) -> None:

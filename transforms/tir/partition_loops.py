@@ -18,7 +18,7 @@ from ...analysis.index import Analyzer, Lin, export, render_sum
 from ...analysis.scopes import loops_around
 from ...analysis.thresholds import Thresholds, thresholds_of
 from ...core.remarks import PassRemarks
-from ...core.walking import find_ops
+from ...core.walking import count_ops, find_ops
 from ...dialects.text import expression_text
 from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IntrinsicOp, Mixed, TirBuilder
 from ...dialects.tir.tree import depends_on, is_pure_expression
@@ -170,7 +170,7 @@ class _Partition(KnownBranches):
         if extent < 2:
             return None
         bounds, conditions = self._bounds(loop, low, low + extent)
-        added = sum(1 for _ in loop.walk()) * (len(bounds) - 2)
+        added = count_ops(loop) * (len(bounds) - 2)
         if not added:
             parts = self._limited(loop, _Part.of(Lin(low), Lin(low + extent)))
             return parts if len(parts) > 1 else None
@@ -201,7 +201,7 @@ class _Partition(KnownBranches):
             if isinstance(division, str):
                 _remarks.missed(loop, lambda: f"{_whole(loop, [condition])}: {division}")
                 continue
-            added = sum(1 for _ in loop.walk()) * (len(division) - 1)
+            added = count_ops(loop) * (len(division) - 1)
             if len(division) > most or added > self.room:
                 _remarks.missed(
                     loop, lambda: f"{_whole(loop, [condition])}: {_excess(len(division), added, self.room)}"

@@ -16,7 +16,7 @@ from ...analysis.threads.axes import is_thread_loop, team_of, thread_axes_of
 from ...analysis.threads.memories import is_local, memory_of
 from ...core.dtypes import DType, dtype_of
 from ...core.remarks import PassRemarks
-from ...core.walking import find_ops
+from ...core.walking import count_ops, find_ops
 from ...dialects.tir import ForOp, LaunchThreadOp, TirBuilder, is_speculatable
 from ...dialects.tir.tree import captured_operands, is_pure_expression
 from .known_branches import KnownBranches, Place
@@ -59,8 +59,8 @@ class TirUnrollLoopsPass(ModulePass):
     max_ops: int = 2048
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in reversed(list(op.walk())):  # inner ones first
-            if isinstance(loop, ForOp) and loop.kind.data == "unrolled":
+        for loop in reversed(list(find_ops(op, ForOp))):  # inner ones first
+            if loop.kind.data == "unrolled":
                 self._unroll(loop)
 
     def _unroll(self, loop: ForOp) -> None:
@@ -77,7 +77,7 @@ class TirUnrollLoopsPass(ModulePass):
             return
         if len(offsets) > 1:
             _hoist_invariants(loop)
-        ops = len(offsets) * sum(1 for _ in loop.body.walk())
+        ops = len(offsets) * count_ops(loop.body)
         if ops > self.max_ops:
             _keep(loop, f"the copies of its body would have {ops} operations, max-ops is {self.max_ops}")
             return
