@@ -137,14 +137,14 @@ for _cls in _IR:
 # yields all operations, in the same order; the next operation and the next block are determined at the same steps.
 
 
-class OfKinds(dict[type[Operation], bool]):
-    """Whether each type of operations is one of some types."""
+class OfKinds(dict[type[Any], bool]):
+    """Whether each type, of operations for instance, is one of some types."""
 
-    def __init__(self, kinds: tuple[type[Operation], ...]):
+    def __init__(self, kinds: tuple[type[Any], ...]):
         super().__init__()
         self.kinds = kinds
 
-    def __missing__(self, kind: type[Operation]) -> bool:
+    def __missing__(self, kind: type[Any]) -> bool:
         answer = self[kind] = issubclass(kind, self.kinds)
         return answer
 
@@ -531,23 +531,36 @@ def _layout(cls: type[IRDLOperation]) -> _Layout | None:
     return _Layout(operands, results, len(definition.regions), (stored.get(known[0]), stored.get(known[1])))
 
 
+_VALUES, _ATTRIBUTES = OfKinds((SSAValue,)), OfKinds((Attribute,))
+
+
+def _are_of(kinds: OfKinds, values: Iterable[Any]) -> bool:
+    for value in values:
+        if not kinds[type(value)]:
+            return False
+    return True
+
+
 def _flatten(
-    arguments: Sequence[Any], kinds: list[tuple[bool, bool]], cls: type[SSAValue | Attribute]
+    arguments: Sequence[Any], definitions: list[tuple[bool, bool]], kinds: OfKinds
 ) -> tuple[list[Any], list[int]] | None:
     """The values of the arguments for some operands or results, and their number for each argument; None if an argument
-    is neither a value of the class nor a list that its definition accepts."""
-    if len(arguments) != len(kinds):
+    is neither a value of the kinds nor a list that its definition accepts.
+
+    definitions: whether each operand or result is variadic, and whether it is optional.
+    """
+    if len(arguments) != len(definitions):
         return None
     values: list[Any] = []
     sizes: list[int] = []
-    for argument, (is_variadic, is_optional) in zip(arguments, kinds, strict=True):
-        if isinstance(argument, cls):
+    for argument, (is_variadic, is_optional) in zip(arguments, definitions, strict=True):
+        if kinds[type(argument)]:
             values.append(argument)
             sizes.append(1)
         elif argument is None and is_optional:
             sizes.append(0)
         elif isinstance(argument, _LISTS) and is_variadic and (not is_optional or len(argument) <= 1):
-            if not all([isinstance(each, cls) for each in argument]):
+            if not _are_of(kinds, argument):
                 return None
             values += argument
             sizes.append(len(argument))
@@ -575,8 +588,8 @@ def _init_plain_operation(
         not successors
         and not regions
         and _plain_counts(type(self)) == (len(operands), len(result_types))
-        and all([isinstance(each, SSAValue) for each in operands])
-        and all([isinstance(each, Attribute) for each in result_types])
+        and _are_of(_VALUES, operands)
+        and _are_of(_ATTRIBUTES, result_types)
     ):
         _init_operation(
             self,
@@ -591,8 +604,8 @@ def _init_plain_operation(
         and (layout := _layout(type(self))) is not None
         and len(regions) == layout.regions
         and all([isinstance(each, Region) for each in regions])
-        and (flat_operands := _flatten(operands, layout.operands, SSAValue)) is not None
-        and (flat_results := _flatten(result_types, layout.results, Attribute)) is not None
+        and (flat_operands := _flatten(operands, layout.operands, _VALUES)) is not None
+        and (flat_results := _flatten(result_types, layout.results, _ATTRIBUTES)) is not None
     ):
         containers = _given(attributes), _given(properties)
         for name, is_property, sizes in (
@@ -653,7 +666,7 @@ def _clone_plainly(
     copy = object.__new__(type(self))
     _init_operation(
         copy,
-        operands=[mapper.get(each, each) for each in own],
+        operands=[mapper[each] if each in mapper else each for each in own],
         result_types=[each._type for each in self.results],
         properties=self.properties,
         attributes=self.attributes,
@@ -661,14 +674,14 @@ def _clone_plainly(
     )
     for old, new in zip(self.results, copy.results, strict=True):
         mapper[old] = new
-        if clone_name_hints:
+        if clone_name_hints and old._name is not None:
             _copy_name(old, new)
     return copy
 
 
 def _copy_name(old: SSAValue, new: SSAValue) -> None:
     name = old._name
-    if name is None or "_" not in name:
+    if "_" not in name:
         new._name = name
     else:  # each copy loses a number at the end
         new.name_hint = name
@@ -709,7 +722,7 @@ def _clone_tree(
             new = blocks[block]
             for old, argument in zip(block._args, new._args, strict=True):
                 values[old], argument.location = argument, old.location
-                if clone_name_hints:
+                if clone_name_hints and old._name is not None:
                     _copy_name(old, argument)
             for op in block.ops:
                 new.add_op(copy_of(op))

@@ -271,11 +271,9 @@ class Rules(SumRanges):
 
     def within_limits(self, lin: Lin) -> bool:
         """Whether a sum is small enough to be analyzed."""
-        return (
-            len(lin.terms) <= MAX_TERMS
-            and lin.depth <= MAX_DEPTH
-            and all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, ProductAtom))
-        )
+        if len(lin.terms) > MAX_TERMS or lin.depth > MAX_DEPTH:
+            return False
+        return not lin.depth or all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, ProductAtom))
 
 
 def _contains(lin: Lin, part: Lin, times: int) -> bool:

@@ -25,6 +25,7 @@ from xdsl.traits import MemoryFreeEffect, NoTerminator, RecursiveMemoryEffect
 
 from ...core.xdsl_compat import set_name_hint
 from .base import (
+    DYNAMIC,
     HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
@@ -42,6 +43,7 @@ from .base import (
     print_typed,
     require,
     split_mixed,
+    static_values,
     string_array,
     verify_mixed,
 )
@@ -151,7 +153,8 @@ class BlockOp(TirOp):
 
     @property
     def _bounds(self) -> Sequence[Mixed]:
-        return join_mixed(self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
+        static = static_values(self.static_domains)  # pyright: ignore[reportArgumentType]
+        return static if DYNAMIC not in static else join_mixed(self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
 
     @property
     def variables(self) -> Sequence[BlockArgument]:

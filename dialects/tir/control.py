@@ -25,6 +25,7 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from ...core.assertions import DEFAULT_KIND, PLACEHOLDER, message_parts
 from ...core.xdsl_compat import set_name_hint
 from .base import (
+    DYNAMIC,
     HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
@@ -45,6 +46,7 @@ from .base import (
     print_typed,
     require,
     split_mixed,
+    static_values,
     verify_mixed,
 )
 from .directives import Body, YieldingBody
@@ -141,7 +143,8 @@ class ForOp(TirOp):
     @property
     def mixed_bounds(self) -> tuple[Mixed, Mixed, Mixed]:
         """The (min, extent, step) of the loop."""
-        low, extent, step = join_mixed(self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
+        static = static_values(self.static_bounds)  # pyright: ignore[reportArgumentType]
+        low, extent, step = static if DYNAMIC not in static else join_mixed(self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
         return low, extent, step
 
     @property
