@@ -271,9 +271,11 @@ class Rules(SumRanges):
 
     def within_limits(self, lin: Lin) -> bool:
         """Whether a sum is small enough to be analyzed."""
-        if len(lin.terms) > MAX_TERMS or lin.depth > MAX_DEPTH:
-            return False
-        return not lin.depth or all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, ProductAtom))
+        return (
+            len(lin.terms) <= MAX_TERMS
+            and (depth := lin.depth) <= MAX_DEPTH
+            and (not depth or all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, ProductAtom)))
+        )
 
 
 def _contains(lin: Lin, part: Lin, times: int) -> bool:

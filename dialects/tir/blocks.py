@@ -45,6 +45,7 @@ from .base import (
     split_mixed,
     static_values,
     string_array,
+    string_attr,
     verify_mixed,
 )
 from .buffers import mixed_region, verify_region
@@ -310,7 +311,7 @@ class AccessOp(TirOp):
         static_extents, extents = split_mixed(e for _, e in region)
         super().__init__(
             operands=[buffer, mins, extents],
-            properties={"kind": StringAttr(kind), "static_mins": static_mins, "static_extents": static_extents},
+            properties={"kind": string_attr(kind), "static_mins": static_mins, "static_extents": static_extents},
         )
 
     @property

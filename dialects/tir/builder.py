@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import arith, math, vector
@@ -94,7 +94,7 @@ def constant_value(value: SSAValue) -> int | float | None:
     attr = owner.properties.get("value")
     if type(attr) is IntegerAttr:
         number = attr.value.data
-        return number % 2 if dtype_of(value.type).is_bool else number
+        return number % 2 if number < 0 and dtype_of(value.type).is_bool else number
     if type(attr) is FloatAttr:
         return attr.value.data
     if isinstance(owner, vector.BroadcastOp):
@@ -525,9 +525,18 @@ SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
 _PURE = (ConstOp, CastOp, CallLlvmOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
 
 
+@cache
+def _is_always_speculatable(kind: type[Operation]) -> bool:
+    """Whether all operations of a kind of an upstream dialect are speculatable. A select may choose a handle."""
+    others = (*DIVISIONS, *SHIFTS, arith.SelectOp)
+    return not issubclass(kind, others) and kind.dialect_name() in ("arith", "math", "vector")
+
+
 def is_speculatable(op: Operation) -> bool:
     """Whether speculative execution of `op` is unobservable: no memory access, no call, no division unless its
     divisor is a non-zero constant, and no shift unless its amount is a constant in the range of the type."""
+    if _is_always_speculatable(type(op)):
+        return True
     if isinstance(op, DIVISIONS):
         return bool(constant_value(op.operands[1]))
     if isinstance(op, SHIFTS):

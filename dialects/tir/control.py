@@ -47,6 +47,7 @@ from .base import (
     require,
     split_mixed,
     static_values,
+    string_attr,
     verify_mixed,
 )
 from .directives import Body, YieldingBody
@@ -131,10 +132,10 @@ class ForOp(TirOp):
         super().__init__(
             operands=[operands],
             properties={
-                "loop_var": StringAttr(name),
-                "kind": StringAttr(kind),
+                "loop_var": string_attr(name),
+                "kind": string_attr(kind),
                 "static_bounds": static,
-                "thread": None if thread is None else StringAttr(thread),
+                "thread": None if thread is None else string_attr(thread),
                 "annotations": annotations_attr(annotations),
             },
             regions=[body],

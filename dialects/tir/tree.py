@@ -223,7 +223,7 @@ def treeify(op: Operation) -> None:
     """
     statements = _Statements()
     for expression in reversed(list(op.walk())):
-        if is_expression_op(expression) and not _is_in_expression(expression):
+        if is_expression_op(expression) and type(expression.parent_op()) is not IfThenElseOp:
             _place(expression, statements)
 
 
