@@ -162,7 +162,7 @@ def walk(root: Operation | Block | Region, are_yielded: OfKinds = _ALL) -> Itera
     elif type(root) is Block:
         pending = [root._first_op]
     while pending:
-        entry = pending.pop()
+        entry: Any = pending.pop()
         if type(entry) is Region:
             entry = entry._first_block
         if type(entry) is Block:
@@ -595,8 +595,8 @@ def _init_plain_operation(
             self,
             operands=operands,
             result_types=result_types,
-            properties=_given(properties) if properties else properties,
-            attributes=_given(attributes) if attributes else attributes,
+            properties=_given(properties) if properties else {},
+            attributes=_given(attributes) if attributes else {},
         )
         return
     if (
@@ -675,12 +675,11 @@ def _clone_plainly(
     for old, new in zip(self.results, copy.results, strict=True):
         mapper[old] = new
         if clone_name_hints and old._name is not None:
-            _copy_name(old, new)
+            _name_copy(new, old._name)
     return copy
 
 
-def _copy_name(old: SSAValue, new: SSAValue) -> None:
-    name = old._name
+def _name_copy(new: SSAValue, name: str) -> None:
     if "_" not in name:
         new._name = name
     else:  # each copy loses a number at the end
@@ -723,7 +722,7 @@ def _clone_tree(
             for old, argument in zip(block._args, new._args, strict=True):
                 values[old], argument.location = argument, old.location
                 if clone_name_hints and old._name is not None:
-                    _copy_name(old, argument)
+                    _name_copy(argument, old._name)
             for op in block.ops:
                 new.add_op(copy_of(op))
 
