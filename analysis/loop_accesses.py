@@ -41,7 +41,11 @@ def is_allocation(memory: SSAValue | None) -> bool:
 
 def uses_address(op: Operation) -> bool:
     """Whether an op uses the address of a buffer."""
-    return any(type(value.type) in _ADDRESSED for value in (*op.operands, *op.results))
+    for values in (op.operands, op.results):
+        for value in values:
+            if type(value.type) in _ADDRESSED:
+                return True
+    return False
 
 
 def has_iterations(loop: ForOp) -> bool:

@@ -88,6 +88,14 @@ def loops_around(op: Operation) -> list[ForOp]:
     return [parent for parent in ops_between(op, enclosing_scope(op)) if isinstance(parent, ForOp)]
 
 
+def outermost_loops(root: Operation) -> Iterator[ForOp]:
+    """The loops in an operation that are in no other loop of their scope, in program order."""
+    for loop in find_ops(root, ForOp):
+        around = next((op for op in ancestors(loop) if isinstance(op, ForOp | BlockOp | FuncOp)), None)
+        if not isinstance(around, ForOp):
+            yield loop
+
+
 def lowest_common_ancestor(ops: Iterable[Operation]) -> Operation:
     """The innermost op that is or encloses each of `ops`. ValueError if no op does."""
     first, *rest = ops
@@ -145,19 +153,10 @@ def only_child(op: ForOp) -> Operation | None:
 def child_blocks(op: Operation) -> list[BlockOp]:
     """The outermost blocks below a loop, branch, function or block, in program order."""
     blocks: list[BlockOp] = []
-    todo = _inner_ops(op)
-    while todo:
-        inner = todo.pop()
-        if isinstance(inner, BlockOp):
-            blocks.append(inner)
-        elif inner.regions:
-            todo += _inner_ops(inner)
+    for block in find_ops(op, BlockOp):
+        if block is not op and not (blocks and blocks[-1].is_ancestor(block)):
+            blocks.append(block)
     return blocks
-
-
-def _inner_ops(op: Operation) -> list[Operation]:
-    """The ops directly in the regions of `op`, in reverse order."""
-    return [inner for region in op.regions for block in region.blocks for inner in block.ops][::-1]
 
 
 def all_blocks(func: FuncOp) -> list[BlockOp]:

@@ -157,7 +157,7 @@ class _Description:
             self.text.append(type)
 
     def _operation(self, op: Operation) -> None:
-        self.text += [type(op), *(self._numbers[operand] for operand in op.operands)]
+        self.text += [type(op), *[self._numbers[operand] for operand in op.operands]]
         for result in op.results:
             self._numbers[result] = len(self._numbers)
             if isinstance(op, AllocBufferOp | MatchBufferOp) and self._is_dynamic:
@@ -166,7 +166,8 @@ class _Description:
                 self.text.append(result.type)
         self.text += [*op.attributes.items(), len(op.regions)]
         open_name = self._open_extents(op)
-        self.text += [item for item in op.properties.items() if item[0] != open_name]
+        if op.properties:
+            self.text += [item for item in op.properties.items() if item[0] != open_name]
         for region in op.regions:
             for block in region.blocks:
                 self._block(block)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..core.walking import count_ops
 from ..dialects.tir import AllocBufferOp, ForOp, FuncOp, HandleType, MatchBufferOp, SymbolOp
 from ..dialects.tir.tree import with_expressions
 from .index import Analyzer
@@ -37,7 +37,7 @@ def variants(functions: Iterable[FuncOp], least_shared: int = LEAST_SHARED) -> I
     """
     groups: dict[Hashable, list[FuncOp]] = {}
     for function in functions:
-        if next(islice(function.walk(), least_shared, None), None) is not None:
+        if count_ops(function) > least_shared:
             groups.setdefault(_key(function), []).append(function)
     for group in groups.values():
         yield from _variants_of(group, least_shared)
@@ -70,8 +70,8 @@ def _variants_of(group: Sequence[FuncOp], least_shared: int) -> Iterator[list[Va
 
 def _is_worth_sharing(function: FuncOp, statement: Operation, least_shared: int) -> bool:
     """Whether the operations of a function besides a statement are many."""
-    own = sum(1 for _ in statement.walk())
-    return sum(1 for _ in function.walk()) - own >= max(least_shared, own)
+    own = count_ops(statement)
+    return count_ops(function) - own >= max(least_shared, own)
 
 
 class _Comparison:
@@ -144,17 +144,25 @@ class _Comparison:
         return False
 
     def _equal_ops(self, ours: Sequence[Operation], theirs: Sequence[Operation], heads_only: bool = False) -> bool:
-        return len(ours) == len(theirs) and all(
-            self._equal(a, b, heads_only) for a, b in zip(ours, theirs, strict=True)
-        )
+        if len(ours) != len(theirs):
+            return False
+        for a, b in zip(ours, theirs, strict=True):
+            if not self._equal(a, b, heads_only):
+                return False
+        return True
 
     def _equal(self, a: Operation, b: Operation, heads_only: bool) -> bool:
-        if type(a) is not type(b) or a.result_types != b.result_types or len(a.operands) != len(b.operands):
+        if type(a) is not type(b) or a.properties != b.properties or a.attributes != b.attributes:
             return False
-        if a.properties != b.properties or a.attributes != b.attributes or len(a.regions) != len(b.regions):
+        ours, theirs = tuple(a.operands), tuple(b.operands)
+        if (len(ours), len(a.results), len(a.regions)) != (len(theirs), len(b.results), len(b.regions)):
             return False
-        if not all(self._same(x, y) for x, y in zip(a.operands, b.operands, strict=True)):
-            return False
+        for one, two in zip(ours, theirs, strict=True):
+            if self.to_first.get(two) is not one and not self._same(one, two):
+                return False
+        for one, two in zip(a.results, b.results, strict=True):
+            if one.type != two.type:
+                return False
         self._pair(a.results, b.results)
         for ours, theirs in zip(a.regions, b.regions, strict=True):
             for one, two in zip(ours.blocks, theirs.blocks, strict=True):

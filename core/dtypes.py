@@ -41,8 +41,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from .identity import cache_by_identity
 from .intervals import Interval, signed_range, wrap
+from .keeping import kept_with_argument
 
 
 @dataclass(frozen=True)
@@ -294,7 +294,7 @@ def mlir_type(dtype: DType | str) -> Attribute:
     return IntegerType(dtype.bits)
 
 
-@cache_by_identity(maxsize=4096)
+@kept_with_argument
 @lru_cache(maxsize=4096)
 def dtype_of(type: Attribute) -> DType:
     """The data type of an MLIR scalar or vector type; ValueError for any other type. `index` counts as int64."""

@@ -10,7 +10,11 @@ from xdsl.dialects import scf
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, Region
 
+from .xdsl_speed import OfKinds, walk
+
 OpT = TypeVar("OpT", bound=Operation)
+
+_of_kinds = lru_cache(maxsize=256)(OfKinds)
 
 
 def find_ops(root: Operation | Block | Region, *kinds: type[OpT]) -> Iterator[OpT]:
@@ -18,10 +22,30 @@ def find_ops(root: Operation | Block | Region, *kinds: type[OpT]) -> Iterator[Op
 
     The answer for a type of operations is kept, as an `isinstance` of each operation takes longer than the rest.
     """
-    are_sought = _answers(kinds)
-    for op in root.walk():
-        if are_sought[type(op)]:
-            yield op  # pyright: ignore[reportReturnType]
+    return walk(root, _of_kinds(kinds))  # pyright: ignore[reportReturnType]
+
+
+def count_ops(root: Operation | Block | Region) -> int:
+    """The number of operations in `root`, `root` itself included."""
+    count, todo = 0, list[Operation | None]()
+    if isinstance(root, Operation):
+        count, regions = 1, root.regions
+    else:
+        regions = (root,) if isinstance(root, Region) else ()
+        todo += [root.first_op] if isinstance(root, Block) else []
+    while True:
+        for region in regions:
+            block = region.first_block
+            while block is not None:
+                todo.append(block.first_op)
+                block = block.next_block
+        if not todo:
+            return count
+        op, regions = todo.pop(), list[Region]()
+        while op is not None:
+            count += 1
+            regions += op.regions
+            op = op.next_op
 
 
 def loops_around(op: Operation) -> Iterator[scf.ForOp]:
@@ -30,18 +54,3 @@ def loops_around(op: Operation) -> Iterator[scf.ForOp]:
     while isinstance(loop, scf.ForOp) and isinstance(loop.body.block.args[0].type, IndexType):
         yield loop
         loop = loop.parent_op()
-
-
-class _Answers(dict[type[Operation], bool]):
-    """Whether each type of operations is one of some types."""
-
-    def __init__(self, kinds: tuple[type[Operation], ...]):
-        super().__init__()
-        self.kinds = kinds
-
-    def __missing__(self, kind: type[Operation]) -> bool:
-        answer = self[kind] = issubclass(kind, self.kinds)
-        return answer
-
-
-_answers = lru_cache(maxsize=256)(_Answers)

@@ -7,9 +7,10 @@ compilation. No issue is open for any.
 from __future__ import annotations
 
 from abc import ABCMeta
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any
 
@@ -30,13 +31,17 @@ from xdsl.irdl.operations import (
     BaseAccessor,
     BaseAttrAccessor,
     BeforeVariadicSingleAccessor,
+    OptionalAttrAccessor,
+    SingleAttrAccessor,
+    UniqueVariadicAccessor,
+    VariadicAttrAccessor,
     VarIRConstruct,
     get_construct_name,
     get_op_constructs,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from .identity import cache_by_identity
+from .keeping import kept_with_argument
 
 # pyright: reportPrivateUsage=false, reportAttributeAccessIssue=false
 
@@ -78,6 +83,13 @@ BlockArgument.owner = property(attrgetter("block"))
 Operation.next_op = property(attrgetter("_next_op"))
 Operation.prev_op = property(attrgetter("_prev_op"))
 Block.args = property(attrgetter("_args"))
+Block.first_op = property(attrgetter("_first_op"))
+Block.last_op = property(attrgetter("_last_op"))
+Block.next_block = property(attrgetter("_next_block"))
+Region.first_block = property(attrgetter("_first_block"))
+Region.last_block = property(attrgetter("_last_block"))
+Use.operation = property(attrgetter("_operation"))
+Use.index = property(attrgetter("_index"))
 
 
 # Ancestors: operations, blocks and regions all have a field for what contains them.
@@ -125,25 +137,42 @@ for _cls in _IR:
 # yields all operations, in the same order; the next operation and the next block are determined at the same steps.
 
 
-def _walk(op: Operation | None, pending: list[Any]) -> Iterator[Operation]:
-    """Yields an operation and all inside, then those of a stack of regions, blocks and operations; an operation on the
-    stack stands for the rest of its block."""
-    if op is not None:
-        yield op
-        pending.extend(reversed(op.regions))
+class OfKinds(dict[type[Any], bool]):
+    """Whether each type, of operations for instance, is one of some types."""
+
+    def __init__(self, kinds: tuple[type[Any], ...]):
+        super().__init__()
+        self.kinds = kinds
+
+    def __missing__(self, kind: type[Any]) -> bool:
+        answer = self[kind] = issubclass(kind, self.kinds)
+        return answer
+
+
+_ALL = OfKinds((Operation,))
+
+
+def walk(root: Operation | Block | Region, are_yielded: OfKinds = _ALL) -> Iterator[Operation]:
+    """Yields an operation and all inside, or all in a block or a region, if their types are yielded."""
+    pending: list[Any] = [root]  # an operation on the stack stands for the rest of its block
+    if isinstance(root, Operation):
+        if are_yielded[type(root)]:
+            yield root
+        pending = list(reversed(root.regions))
+    elif type(root) is Block:
+        pending = [root._first_op]
     while pending:
-        entry = pending.pop()
+        entry: Any = pending.pop()
         if type(entry) is Region:
-            if entry.first_block is not None:
-                pending.append(entry.first_block)
-            continue
+            entry = entry._first_block
         if type(entry) is Block:
-            if entry.next_block is not None:
-                pending.append(entry.next_block)
-            entry = entry.first_op
+            if entry._next_block is not None:
+                pending.append(entry._next_block)
+            entry = entry._first_op
         while entry is not None:
             following = entry._next_op
-            yield entry
+            if are_yielded[type(entry)]:
+                yield entry
             if entry.regions:
                 if following is not None:
                     pending.append(following)
@@ -152,7 +181,7 @@ def _walk(op: Operation | None, pending: list[Any]) -> Iterator[Operation]:
             entry = following
 
 
-def _walk_with_one_generator(cls: type[Operation | Block | Region], walk: Callable[[Any], Iterator[Operation]]) -> None:
+def _walk_with_one_generator(cls: type[Operation | Block | Region]) -> None:
     original = cls.walk
 
     def walk_in_order(self: Any, *, reverse: bool = False, region_first: bool = False) -> Iterable[Operation]:
@@ -161,9 +190,8 @@ def _walk_with_one_generator(cls: type[Operation | Block | Region], walk: Callab
     cls.walk = walk_in_order
 
 
-_walk_with_one_generator(Operation, lambda op: _walk(op, []))
-_walk_with_one_generator(Block, lambda block: _walk(None, [block.first_op]))
-_walk_with_one_generator(Region, lambda region: _walk(None, [region]))
+for _cls in (Operation, Block, Region):
+    _walk_with_one_generator(_cls)
 
 
 def _ops_from(op: Operation | None) -> Iterator[Operation]:
@@ -247,7 +275,18 @@ def _drop_all_references(self: Operation) -> None:
         region.drop_all_references()
 
 
+def _add_op(self: Block, operation: Operation) -> None:
+    self._attach_op(operation)
+    operation._prev_op = last = self._last_op
+    if last is None:
+        self._first_op = operation
+    else:
+        last._next_op = operation
+    self._last_op = operation
+
+
 Block._attach_op = _attach_op
+Block.add_op = _add_op
 Block.insert_op_before = _insert_before
 Block.insert_op_after = _insert_after
 SSAValue.erase = _erase_unused
@@ -257,7 +296,6 @@ Operation.drop_all_references = _drop_all_references
 # Operands: `op.operands` is a view, whose elements are found by further functions, and `op.lhs` one of its elements.
 
 _element = tuple.__getitem__
-_of_operands = BeforeVariadicSingleAccessor.__get__
 
 
 def _get_value(self: SSAValues[Any], index: Any) -> Any:
@@ -278,14 +316,6 @@ def _set_operand(self: OpOperands, index: Any, operand: SSAValue) -> None:
     op._operands = SSAValues(values)
 
 
-def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, objtype: Any = None) -> Any:
-    if self.construct is VarIRConstruct.OPERAND:
-        return _element(obj._operands, self.idx)
-    if self.construct is VarIRConstruct.RESULT:
-        return obj.results[self.idx]
-    return _of_operands(self, obj, objtype)
-
-
 def _values_of(op: Any, construct: VarIRConstruct) -> Any:
     """The operands, results, regions or successors of an operation."""
     if construct is VarIRConstruct.OPERAND:
@@ -293,20 +323,56 @@ def _values_of(op: Any, construct: VarIRConstruct) -> Any:
     return op.results if construct is VarIRConstruct.RESULT else get_op_constructs(op, construct)
 
 
+def _get_construct(self: BeforeVariadicSingleAccessor, obj: Any, _objtype: Any = None) -> Any:
+    construct = self.construct
+    if construct is VarIRConstruct.OPERAND:
+        return _element(obj._operands, self.idx)
+    if construct is VarIRConstruct.RESULT:
+        return _element(obj.results, self.idx)
+    return obj.regions[self.idx] if construct is VarIRConstruct.REGION else obj.successors[self.idx]
+
+
 def _get_accessed(self: BaseAccessor, obj: Any, _objtype: Any = None) -> Any:
     return self.index(_values_of(obj, self.construct))
 
 
+def _get_unique(self: UniqueVariadicAccessor, obj: Any, _objtype: Any = None) -> Any:
+    values = _values_of(obj, self.construct)
+    return _slice(values, self.idx, self.idx + len(values) - self.num_defs + 1)
+
+
+def _slice(values: Any, start: int, end: int) -> Any:
+    part = slice(start, end)
+    return SSAValues(_element(values, part)) if type(values) is SSAValues else values[part]
+
+
+def _ends_of(accessor: BaseAttrAccessor, op: Any) -> tuple[int, ...]:
+    """The numbers of operands or results of an operation before each in its definition, and of all; they are kept with
+    the array of numbers, which operations share."""
+    option = accessor.option
+    sizes: Any = (op.properties if option.as_property else op.attributes)[option.attribute_name]
+    ends = sizes._ends
+    if ends is None:
+        ends = tuple(accumulate(sizes.get_values(), initial=0))
+        object.__setattr__(sizes, "_ends", ends)
+    return ends
+
+
 def _get_sized(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
-    option = self.option
-    container = obj.properties if option.as_property else obj.attributes
-    return self.index(_sizes(container[option.attribute_name]), _values_of(obj, self.construct))
+    index = _ends_of(self, obj)[self.idx]
+    if self.construct is VarIRConstruct.OPERAND:
+        return _element(obj._operands, index)
+    return _values_of(obj, self.construct)[index]
 
 
-@cache_by_identity(maxsize=1024)
-def _sizes(attribute: Any) -> tuple[int, ...]:
-    """The values of an array, which are unpacked once for the array that operations share."""
-    return attribute.get_values()
+def _get_optional(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
+    ends, index = _ends_of(self, obj), self.idx
+    return _values_of(obj, self.construct)[ends[index]] if ends[index + 1] > ends[index] else None
+
+
+def _get_sized_list(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
+    ends, index = _ends_of(self, obj), self.idx
+    return _slice(_values_of(obj, self.construct), ends[index], ends[index + 1])
 
 
 _list_sizes = DenseArrayBase.from_list
@@ -332,7 +398,11 @@ DenseArrayBase.from_list = staticmethod(_array_of)
 Operation.operands = Operation.operands.getter(OpOperands)
 SSAValues.__getitem__ = _get_value
 BaseAccessor.__get__ = _get_accessed
-BaseAttrAccessor.__get__ = _get_sized
+UniqueVariadicAccessor.__get__ = _get_unique
+DenseArrayBase._ends = None
+SingleAttrAccessor.__get__ = _get_sized
+OptionalAttrAccessor.__get__ = _get_optional
+VariadicAttrAccessor.__get__ = _get_sized_list
 OpOperands.__getitem__ = _get_operand
 OpOperands.__setitem__ = _set_operand
 BeforeVariadicSingleAccessor.__get__ = _get_construct
@@ -461,23 +531,36 @@ def _layout(cls: type[IRDLOperation]) -> _Layout | None:
     return _Layout(operands, results, len(definition.regions), (stored.get(known[0]), stored.get(known[1])))
 
 
+_VALUES, _ATTRIBUTES = OfKinds((SSAValue,)), OfKinds((Attribute,))
+
+
+def _are_of(kinds: OfKinds, values: Iterable[Any]) -> bool:
+    for value in values:
+        if not kinds[type(value)]:
+            return False
+    return True
+
+
 def _flatten(
-    arguments: Sequence[Any], kinds: list[tuple[bool, bool]], cls: type[SSAValue | Attribute]
+    arguments: Sequence[Any], definitions: list[tuple[bool, bool]], kinds: OfKinds
 ) -> tuple[list[Any], list[int]] | None:
     """The values of the arguments for some operands or results, and their number for each argument; None if an argument
-    is neither a value of the class nor a list that its definition accepts."""
-    if len(arguments) != len(kinds):
+    is neither a value of the kinds nor a list that its definition accepts.
+
+    definitions: whether each operand or result is variadic, and whether it is optional.
+    """
+    if len(arguments) != len(definitions):
         return None
     values: list[Any] = []
     sizes: list[int] = []
-    for argument, (is_variadic, is_optional) in zip(arguments, kinds, strict=True):
-        if isinstance(argument, cls):
+    for argument, (is_variadic, is_optional) in zip(arguments, definitions, strict=True):
+        if kinds[type(argument)]:
             values.append(argument)
             sizes.append(1)
         elif argument is None and is_optional:
             sizes.append(0)
         elif isinstance(argument, _LISTS) and is_variadic and (not is_optional or len(argument) <= 1):
-            if not all([isinstance(each, cls) for each in argument]):
+            if not _are_of(kinds, argument):
                 return None
             values += argument
             sizes.append(len(argument))
@@ -505,15 +588,15 @@ def _init_plain_operation(
         not successors
         and not regions
         and _plain_counts(type(self)) == (len(operands), len(result_types))
-        and all([isinstance(each, SSAValue) for each in operands])
-        and all([isinstance(each, Attribute) for each in result_types])
+        and _are_of(_VALUES, operands)
+        and _are_of(_ATTRIBUTES, result_types)
     ):
         _init_operation(
             self,
             operands=operands,
             result_types=result_types,
-            properties=_given(properties),
-            attributes=_given(attributes),
+            properties=_given(properties) if properties else {},
+            attributes=_given(attributes) if attributes else {},
         )
         return
     if (
@@ -521,8 +604,8 @@ def _init_plain_operation(
         and (layout := _layout(type(self))) is not None
         and len(regions) == layout.regions
         and all([isinstance(each, Region) for each in regions])
-        and (flat_operands := _flatten(operands, layout.operands, SSAValue)) is not None
-        and (flat_results := _flatten(result_types, layout.results, Attribute)) is not None
+        and (flat_operands := _flatten(operands, layout.operands, _VALUES)) is not None
+        and (flat_results := _flatten(result_types, layout.results, _ATTRIBUTES)) is not None
     ):
         containers = _given(attributes), _given(properties)
         for name, is_property, sizes in (
@@ -583,7 +666,7 @@ def _clone_plainly(
     copy = object.__new__(type(self))
     _init_operation(
         copy,
-        operands=[mapper.get(each, each) for each in own],
+        operands=[mapper[each] if each in mapper else each for each in own],
         result_types=[each._type for each in self.results],
         properties=self.properties,
         attributes=self.attributes,
@@ -591,14 +674,13 @@ def _clone_plainly(
     )
     for old, new in zip(self.results, copy.results, strict=True):
         mapper[old] = new
-        if clone_name_hints:
-            _copy_name(old, new)
+        if clone_name_hints and old._name is not None:
+            _name_copy(new, old._name)
     return copy
 
 
-def _copy_name(old: SSAValue, new: SSAValue) -> None:
-    name = old._name
-    if name is None or "_" not in name:
+def _name_copy(new: SSAValue, name: str) -> None:
+    if "_" not in name:
         new._name = name
     else:  # each copy loses a number at the end
         new.name_hint = name
@@ -623,9 +705,12 @@ def _clone_tree(
 
     def copy_of(op: Operation) -> Operation:
         copy = op.clone_without_regions(values, blocks, clone_name_hints=clone_name_hints)
-        outer.extend([(copy, n, each) for n, each in enumerate(op._operands) if each not in values])
-        for region, target in zip(op.regions, copy.regions, strict=True):
-            copy_region(region, target)
+        for n, each in enumerate(op._operands):
+            if each not in values:
+                outer.append((copy, n, each))
+        if op.regions:
+            for region, target in zip(op.regions, copy.regions, strict=True):
+                copy_region(region, target)
         return copy
 
     def copy_region(region: Region, target: Region) -> None:
@@ -636,8 +721,8 @@ def _clone_tree(
             new = blocks[block]
             for old, argument in zip(block._args, new._args, strict=True):
                 values[old], argument.location = argument, old.location
-                if clone_name_hints:
-                    _copy_name(old, argument)
+                if clone_name_hints and old._name is not None:
+                    _name_copy(argument, old._name)
             for op in block.ops:
                 new.add_op(copy_of(op))
 
@@ -658,7 +743,7 @@ _verify_numbers = operations.verify_variadic_size
 _verify_types = operations.irdl_op_verify_arg_list
 
 
-@cache_by_identity(maxsize=1024)
+@kept_with_argument
 def _fixed_counts(definition: OpDef) -> tuple[int | None, ...]:
     """The numbers of operands, results, regions and successors of a kind of operation, in order of the values of
     `VarIRConstruct`; None for a number that differs between operations."""

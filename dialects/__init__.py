@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..core.identity import cache_by_identity
+from ..core.keeping import kept_with_argument
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -42,7 +42,7 @@ def mlir_context() -> Context:
     return _registered(installed_universe()).clone()
 
 
-@cache_by_identity(4)
+@kept_with_argument
 def _registered(universe: Universe) -> Context:
     """A context in which no dialect is loaded: most programs need one for each of their pipelines."""
     # lazy: as above

@@ -103,7 +103,11 @@ class ComputeOp(Operation):
 
     @property
     def input_tensors(self) -> list[Tensor]:
-        return list(dict.fromkeys(load.producer for load in tensor_loads([*self._bounds, *self.body])))
+        return list(self._inputs)
+
+    @cached_property
+    def _inputs(self) -> tuple[Tensor, ...]:
+        return tuple(dict.fromkeys(load.producer for load in tensor_loads([*self._bounds, *self.body])))
 
     @property
     def _bounds(self) -> list[PrimExpr]:

@@ -180,6 +180,7 @@ def _require_tile(name: str, tile_size: int) -> None:
 
 def row_product(matrix: Matrix, row: PrimExpr, element: Callable[[int], PrimExpr]) -> PrimExpr:
     """The product of a row of a matrix and a vector of elements. The row is a loop variable that a schedule unrolls."""
+    element = cache(element)
     *first, result = [_combination(factors, element) for factors in matrix]
     for n, value in reversed(list(enumerate(first))):
         result = scalar.if_then_else(row.equal(n), value, result)

@@ -233,6 +233,9 @@ def _types(targets: Sequence[Target]) -> list[Attribute]:
     return [_type_of(target) for target in targets]
 
 
+_LOOP, _BLOCK = LoopType(), BlockType()
+
+
 def _type_of(target: Target) -> Attribute:
     match target:
         case int():
@@ -240,9 +243,9 @@ def _type_of(target: Target) -> Attribute:
         case Size():
             return SizeType()
         case ForOp() | ComputeLocation():
-            return LoopType()
+            return _LOOP
         case _:
-            return BlockType()
+            return _BLOCK
 
 
 def _name_of(target: Target) -> str:

@@ -196,7 +196,7 @@ def apply(state: State, op: type[ScheduleOp], arguments: dict[str, Any]) -> tupl
         state.changed = True  # by the ops emitted before the failure
         raise ScheduleError(str(error)) from error
     for function in functions if state.changed else ():
-        function.attributes[SCHEDULED] = UnitAttr()
+        function.attributes[SCHEDULED] = _UNIT
     if isinstance(result, SampledTargets):
         return list(result.targets), result.decision
     if result is None:
@@ -227,6 +227,7 @@ def _check_handles(state: State, op: type[ScheduleOp], arguments: dict[str, Any]
                 raise ScheduleError(f"{expected}, got the place {target.name!r}, which is no loop")
 
 
+_UNIT = UnitAttr()
 _KINDS: dict[Attribute, str] = {BlockType(): "block", LoopType(): "loop"}
 _TAKE_PLACES = frozenset(("schedule.compute_at", "schedule.reverse_compute_at"))
 """Primitives that accept the locations besides loops that `sample_compute_location` returns."""

@@ -33,6 +33,8 @@ from .ranges import type_range
 from .rules import Rules
 from .terms import Atom, Lin, ProductAtom
 
+_INTEGERS = (IntegerType, IndexType)
+
 # Conditions nested deeper than this are opaque.
 _MAX_CONDITION_DEPTH = 64
 
@@ -67,12 +69,12 @@ class Analyzer(Rules):
 
     def lin(self, value: Mixed) -> Lin:
         """The sum for an integer value, modulo 2**width. ValueError if its type is not an integer."""
-        imports = self.scope.imports
-        known = imports.get(value)  # pyright: ignore[reportArgumentType]  a number is no key
-        if known is not None:
-            return known
         if isinstance(value, int):
             return Lin(value)
+        imports = self.scope.imports
+        known = imports.get(value)
+        if known is not None:
+            return known
         type_range(value.type)
         todo = [value]
         while todo:
@@ -221,10 +223,11 @@ def _ancestors(op: Operation) -> Iterator[tuple[Operation, Block]]:
 
 def _integer_operands(op: Any) -> list[SSAValue]:
     """The integers that the sum or range of the result of `op` depends on."""
-    if type(op) not in _IMPORT and type(op) not in _RESULT_RANGE:
+    kind = type(op)
+    if kind not in _IMPORT and kind not in _RESULT_RANGE:
         return []
-    operands = yielded_values(op) if isinstance(op, IfThenElseOp) else op.operands
-    return [o for o in operands if isinstance(o.type, IntegerType | IndexType)]
+    operands = yielded_values(op) if kind is IfThenElseOp else op.operands
+    return [o for o in operands if isinstance(o.type, _INTEGERS)]
 
 
 # The sum for the result of an op, or None where it is opaque
@@ -468,12 +471,15 @@ def _loop_range(analyzer: Analyzer, op: ForOp, variable: BlockArgument) -> tuple
 
 
 def _axis_range(analyzer: Analyzer, op: BlockOp, variable: BlockArgument) -> tuple[Interval, list[Lin]]:
-    axis = op.axes[variable.index]
+    least, extent = op.domain(variable.index)
     this = Lin.of(variable)
     with analyzer.assuming(op.predicate):
-        binding, low = analyzer.exact(axis.binding), analyzer.exact(axis.low)
-        end = low + analyzer.exact(axis.extent)
+        binding = analyzer.exact(op.bindings[variable.index])
         bounds = analyzer.bounds(binding)
+        if isinstance(least, int) and isinstance(extent, int) and within(bounds, (least, least + extent - 1)):
+            return bounds, []  # as below, without sums
+        low = analyzer.exact(least)
+        end = low + analyzer.exact(extent)
         facts: list[Lin] = []
         if analyzer.is_provably("ge", binding, low):
             bounds = max(bounds[0], analyzer.bounds(low)[0]), bounds[1]

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute, SSAValue
 
 from ...core.dtypes import dtype_of, int_range
-from ...core.identity import cache_by_identity
 from ...core.intervals import (
     Interval,
     floordiv,
@@ -26,6 +25,7 @@ from ...core.intervals import (
     signed_range,
     within,
 )
+from ...core.keeping import kept_with_argument
 from .terms import Atom, Compound, DivAtom, Extremum, Lin, MaxAtom, MinAtom, ModAtom, ProductAtom, exact_quotient
 
 Key = TypeVar("Key")
@@ -39,7 +39,7 @@ _SEARCH_DEPTH = 3
 _SEARCH_BUDGET = 128
 
 
-@cache_by_identity(maxsize=1024)
+@kept_with_argument
 def type_range(type: Attribute) -> Interval:
     """The range of an integer or index type; ValueError for another type."""
     if not isinstance(type, IntegerType | IndexType):
@@ -188,6 +188,8 @@ class SumRanges:
 
     def bounds(self, lin: Lin) -> Interval:
         """The minimum and maximum of a sum."""
+        if not lin.terms:
+            return lin.const, lin.const
         interval = self.scope.bounds.get(lin)
         if interval is None:
             # Cached before the refinement, whose facts may be about this very sum.

@@ -273,8 +273,8 @@ class Rules(SumRanges):
         """Whether a sum is small enough to be analyzed."""
         return (
             len(lin.terms) <= MAX_TERMS
-            and lin.depth <= MAX_DEPTH
-            and all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, ProductAtom))
+            and (depth := lin.depth) <= MAX_DEPTH
+            and (not depth or all(len(a.factors) <= MAX_FACTORS for a in lin.terms if isinstance(a, ProductAtom)))
         )
 
 

@@ -162,7 +162,11 @@ class Lin:
     @property
     def depth(self) -> int:
         """The nesting depth of compound atoms; 0 for a sum of SSA values."""
-        return max([a.depth for a in self.terms if isinstance(a, Compound)], default=0)
+        deepest = 0
+        for atom in self.terms:
+            if isinstance(atom, Compound) and atom.depth > deepest:
+                deepest = atom.depth
+        return deepest
 
     @staticmethod
     def _with_terms(const: int, terms: dict[Atom, int]) -> Lin:
@@ -195,11 +199,13 @@ class Lin:
 
     def _plus(self, other: Lin | int, factor: int) -> Lin:
         """The sum of `self` and `factor` times `other`; `factor` is not 0."""
-        if isinstance(other, int):
+        if not isinstance(other, Lin):
             return Lin._with_terms(self.const + factor * other, self.terms)
+        if not other.terms:
+            return Lin._with_terms(self.const + factor * other.const, self.terms)
         terms = dict(self.terms)
         for atom, k in other.terms.items():
-            total = terms.get(atom, 0) + factor * k
+            total = terms[atom] + factor * k if atom in terms else factor * k
             if total:
                 terms[atom] = total
             else:

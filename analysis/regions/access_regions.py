@@ -308,14 +308,15 @@ class _Collector:
     def _block(self, block: Block) -> None:
         """Visits the statements in order, each with its expressions from the outside in, as in the text."""
         outer, self.is_nested = self.is_nested, block is not self.block.body.block
-        for op in block.ops:
+        ops = list(block.ops)
+        for op in ops:
             if not op.results or op.regions or isinstance(op, LetOp):
                 self._op(op)
                 for operand in op.operands:
                     self._expression(operand)
-        for op in block.ops:
-            for result in op.results:
-                self._expression(result)
+        for op in ops:
+            if op.results and op not in self.seen:
+                self._expression(op.results[0])
         self.is_nested = outer
 
     def _expression(self, value: SSAValue) -> None:

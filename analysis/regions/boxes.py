@@ -179,8 +179,9 @@ def _restrict_to_branch(analyzer: Analyzer, box: AccessBox, parent: Operation, b
     """The box restricted to `block` of the op `parent`, if a condition of `parent` decides whether `block` runs. The
     variable of a loop may be absent from the box, as it has a single value: so the loop is a condition by itself."""
     if isinstance(parent, ForOp):
-        extent = analyzer.exact(parent.mixed_bounds[1])
-        runs = analyzer.is_provably("gt", extent, 0)
+        bound = parent.mixed_bounds[1]
+        extent = analyzer.exact(bound)
+        runs = bound > 0 if isinstance(bound, int) else analyzer.is_provably("gt", extent, 0)
         return box if runs else replace(box, conditions=(*box.conditions, extent - 1))
     if isinstance(parent, IfOp) and block is parent.then.block:
         return _with_condition(analyzer, box, parent.condition)

@@ -40,7 +40,8 @@ def thread_axis_of(op: Operation) -> str | None:
     """The axis that a loop is bound to; None for any other op."""
     if type(op) is LaunchThreadOp:
         return op.thread.data
-    return op.thread.data if type(op) is ForOp and op.thread is not None else None
+    thread = op.thread if type(op) is ForOp else None
+    return None if thread is None else thread.data
 
 
 def is_thread_loop(op: Operation) -> TypeGuard[BoundLoop]:

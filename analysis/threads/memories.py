@@ -23,6 +23,7 @@ from ...dialects.tir import (
 
 LOCAL = "local"
 """The scope of memory private to each thread."""
+_LOCAL = StringAttr(LOCAL)
 SHARED = "shared"
 """The scope of memory shared by the threads of a thread block, and the prefix of other such scopes."""
 OF_WARP = "warp"
@@ -77,7 +78,7 @@ def buffer_of(memory: SSAValue) -> SSAValue | None:
 def is_local(memory: SSAValue) -> bool:
     """Whether each thread has its own copy of the memory, by its scope."""
     type = memory.type
-    return isinstance(type, MemRefType) and type.memory_space == StringAttr(LOCAL)
+    return isinstance(type, MemRefType) and type.memory_space == _LOCAL
 
 
 def is_of_warp(memory: SSAValue) -> bool:

@@ -187,8 +187,12 @@ class LlvmFunctionEmitter:
 
     def _depth(self, text: str) -> int:
         """The number of the current loops in which some operand of an instruction varies."""
-        here = len(self._loops)
-        return max((self._depths.get(name, here) for name in _NAME.findall(text)), default=0) if here else 0
+        here, deepest = len(self._loops), 0
+        for name in _NAME.findall(text) if here else ():
+            depth = self._depths.get(name, here)
+            if depth > deepest:
+                deepest = depth
+        return deepest
 
     def _hoist(self, text: str, depth: int, hint: str | None) -> str:
         """Appends an instruction to those before the loop inside of `depth` others; returns the name of the result."""

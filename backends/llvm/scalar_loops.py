@@ -22,13 +22,14 @@ def has_scalar_loops(function: func.FuncOp, lookup: Lookup) -> bool:
     loops: list[Operation] = []
     others: set[Operation] = set()
     for op in function.body.walk():
-        if isinstance(op, scf.WhileOp):
+        kind = type(op)
+        if kind is scf.WhileOp:
             return True
-        is_loop = isinstance(op, _LOOPS)
+        is_loop = kind in _LOOPS
         if is_loop:
             loops.append(op)
         reads_vectors, vectors, scalars = _lanes(op)
-        if not (is_loop or reads_vectors or vectors or isinstance(op, func.CallOp)):
+        if not (is_loop or reads_vectors or vectors or kind is func.CallOp):
             continue
         loop = _loop_around(op, function)
         if loop is None:
@@ -42,8 +43,15 @@ def has_scalar_loops(function: func.FuncOp, lookup: Lookup) -> bool:
 
 def _lanes(op: Operation) -> tuple[bool, bool, bool]:
     """Whether an operation has operands that are vectors, results that are vectors, and other results."""
-    results = [isinstance(result.type, VectorType) for result in op.results]
-    return any(isinstance(operand.type, VectorType) for operand in op.operands), any(results), not all(results)
+    reads = vectors = scalars = False
+    for operand in op.operands:
+        reads = reads or type(operand.type) is VectorType
+    for result in op.results:
+        if type(result.type) is VectorType:
+            vectors = True
+        else:
+            scalars = True
+    return reads, vectors, scalars
 
 
 def _loop_around(op: Operation, function: func.FuncOp) -> Operation | None:

@@ -187,7 +187,7 @@ def condition_type(llvm_type: str) -> str:
 
 def constant_value_of_operand(operand: str) -> int | None:
     """The value of an operand that is an integer constant, the same in every lane if it is a vector."""
-    match = _CONSTANT.fullmatch(operand)
+    match = None if operand.startswith("%") else _CONSTANT.fullmatch(operand)
     return int(match[1] or match[2]) if match is not None else None
 
 

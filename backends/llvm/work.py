@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache
 
 from xdsl.dialects import arith, func, memref, scf, vector
 from xdsl.dialects import math as math_dialect
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, IntegerType, MemRefType, StringAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from ...core.keeping import kept_with_argument
 from ...dialects.attributes import PACKED, PARALLEL, REPORT_ASSERTION, REPORT_UNDEFINED
 from .types import byte_size, element_type_of, lane_count
 
@@ -153,17 +154,19 @@ def _of_plain(op: Operation) -> float:
     kind, registers, lanes = type(op), 0, 1
     for value in (*op.operands, *op.results):
         if type(value.type) is VectorType:  # a tenth of the time of `isinstance`
-            lanes = max(lanes, lane_count(value.type) or 1)
-            registers = max(registers, _register_count(value.type))
+            own = _size_of_vector(value.type)
+            lanes, registers = max(lanes, own[0]), max(registers, own[1])
     return registers if registers and kind in _OF_REGISTERS else lanes * _of_scalar(kind)
 
 
-@lru_cache(maxsize=4096)
-def _register_count(type: Attribute) -> int:
-    """The number of registers of a vector; 0 for elements that are no operands of instructions."""
+@kept_with_argument
+def _size_of_vector(type: VectorType[Attribute]) -> tuple[int, int]:
+    """The numbers of lanes and of registers of a vector; no registers for elements that are no operands of
+    instructions."""
+    lanes = lane_count(type) or 1
     if not isinstance(element_type_of(type), Float32Type | Float64Type | IntegerType):
-        return 0
-    return -(-byte_size(type) * (lane_count(type) or 1) // _REGISTER)
+        return lanes, 0
+    return lanes, -(-byte_size(type) * lanes // _REGISTER)
 
 
 def _element_count(type: Attribute) -> float:

@@ -386,7 +386,18 @@ def annotations_attr(annotations: DictionaryAttr | dict[str, Attribute] | None) 
 
 
 def string_array(values: Iterable[str]) -> ArrayAttr[StringAttr]:
+    return _string_array(tuple(values))
+
+
+@lru_cache(maxsize=1024)
+def _string_array(values: tuple[str, ...]) -> ArrayAttr[StringAttr]:
     return ArrayAttr([StringAttr(v) for v in values])
+
+
+@lru_cache(maxsize=1024)
+def string_attr(value: str) -> StringAttr:
+    """The attribute of a text, one for all operations: the name of a loop for instance."""
+    return StringAttr(value)
 
 
 def indexed_type(buffer: Attribute, indices: Sequence[Attribute]) -> Attribute:

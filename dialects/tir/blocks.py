@@ -25,6 +25,7 @@ from xdsl.traits import MemoryFreeEffect, NoTerminator, RecursiveMemoryEffect
 
 from ...core.xdsl_compat import set_name_hint
 from .base import (
+    DYNAMIC,
     HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
@@ -42,7 +43,9 @@ from .base import (
     print_typed,
     require,
     split_mixed,
+    static_values,
     string_array,
+    string_attr,
     verify_mixed,
 )
 from .buffers import mixed_region, verify_region
@@ -135,11 +138,24 @@ class BlockOp(TirOp):
 
     @property
     def axes(self) -> list[Axis]:
-        bounds = iter(join_mixed(self.static_domains, self.domains))  # pyright: ignore[reportArgumentType]
+        bounds = self._bounds
+        names, kinds = self.axis_names.data, self.axis_kinds.data
         return [
-            Axis(n.data, k.data, next(bounds), next(bounds), b)
-            for n, k, b in zip(self.axis_names.data, self.axis_kinds.data, self.bindings, strict=True)
+            Axis(name.data, kind.data, low, extent, binding)
+            for name, kind, low, extent, binding in zip(
+                names, kinds, bounds[::2], bounds[1::2], self.bindings, strict=True
+            )
         ]
+
+    def domain(self, index: int) -> tuple[Mixed, Mixed]:
+        """The minimum and the extent of an axis."""
+        bounds = self._bounds
+        return bounds[2 * index], bounds[2 * index + 1]
+
+    @property
+    def _bounds(self) -> Sequence[Mixed]:
+        static = static_values(self.static_domains)  # pyright: ignore[reportArgumentType]
+        return static if DYNAMIC not in static else join_mixed(self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
 
     @property
     def variables(self) -> Sequence[BlockArgument]:
@@ -295,7 +311,7 @@ class AccessOp(TirOp):
         static_extents, extents = split_mixed(e for _, e in region)
         super().__init__(
             operands=[buffer, mins, extents],
-            properties={"kind": StringAttr(kind), "static_mins": static_mins, "static_extents": static_extents},
+            properties={"kind": string_attr(kind), "static_mins": static_mins, "static_extents": static_extents},
         )
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects import arith, math, vector
@@ -63,14 +63,23 @@ def _as_float(value: int | float, dtype: DType) -> float:
         raise ValueError(f"an integer of {value.bit_length()} bits does not fit {dtype}") from None  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@lru_cache(maxsize=4096)  # the sign tells -0.0 from 0.0, which are equal keys
-def _constant_attr(value: int | float, _zero_sign: bool, dtype: DType) -> Attribute:
+@lru_cache(maxsize=4096)
+def _constant_attr(value: int | float, _kind: type, _zero: str, dtype: DType) -> FloatAttr | IntegerAttr:
+    """The attribute of a constant. ValueError for a number outside of the range of the type.
+
+    _kind, _zero: the type of the number, and the text of a zero, which tell equal keys apart: 1 and 1.0, 0.0 and -0.0.
+    """
     type = mlir_type(dtype)
     if dtype.is_float:
-        if dtypes.nearest_float(value, dtype) is None:
-            raise ValueError(f"{value} does not fit {dtype}")
-        return FloatAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    return IntegerAttr(value, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
+        number = _as_float(value, dtype)
+        if dtypes.nearest_float(number, dtype) is None:
+            raise ValueError(f"{number} does not fit {dtype}")
+        return FloatAttr(number, type)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    if isinstance(value, float):
+        raise ValueError(f"{value} is not of type {dtype}")
+    if not dtypes.int_fits(value, dtype):
+        raise ValueError(f"{value} does not fit {dtype}")
+    return IntegerAttr(int(value), type)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 _CONSTANTS = frozenset((arith.ConstantOp, ConstOp, vector.BroadcastOp))
@@ -85,7 +94,7 @@ def constant_value(value: SSAValue) -> int | float | None:
     attr = owner.properties.get("value")
     if type(attr) is IntegerAttr:
         number = attr.value.data
-        return number % 2 if dtype_of(value.type).is_bool else number
+        return number % 2 if number < 0 and dtype_of(value.type).is_bool else number
     if type(attr) is FloatAttr:
         return attr.value.data
     if isinstance(owner, vector.BroadcastOp):
@@ -197,18 +206,10 @@ class TirBuilder:
             dtype = dtypes.parse_dtype(dtype) if isinstance(dtype, str) else dtype_of(dtype)
         if dtype.lanes != 1:
             return self.broadcast(self.const(value, dtype.scalar), dtype.lanes)
-        if dtype.is_float:
-            value = _as_float(value, dtype)
-        elif isinstance(value, float):
-            raise ValueError(f"{value} is not of type {dtype}")
-        elif not dtypes.int_fits(value, dtype):
-            raise ValueError(f"{value} does not fit {dtype}")
-        else:
-            value = int(value)
-        if dtype.kind == "uint":
-            return self._value(ConstOp(int(value), mlir_type(dtype)))
-        sign = str(value).startswith("-")
-        return self._value(arith.ConstantOp(_constant_attr(value, sign, dtype)))  # pyright: ignore[reportArgumentType]
+        attr = _constant_attr(value, type(value), str(value) if value == 0 else "", dtype)
+        if isinstance(attr, IntegerAttr) and dtype.kind == "uint":
+            return self._value(ConstOp(attr.value.data, attr.type))
+        return self._value(arith.ConstantOp(attr))
 
     def string(self, value: str) -> SSAValue:
         return self._value(ConstOp(value))
@@ -524,9 +525,18 @@ SHIFTS = (arith.ShLIOp, arith.ShRSIOp, arith.ShRUIOp)
 _PURE = (ConstOp, CastOp, CallLlvmOp, RampOp, LetOp, ReinterpretOp, IntrinsicOp, MinOp, MaxOp)
 
 
+@cache
+def _is_always_speculatable(kind: type[Operation]) -> bool:
+    """Whether all operations of a kind of an upstream dialect are speculatable. A select may choose a handle."""
+    others = (*DIVISIONS, *SHIFTS, arith.SelectOp)
+    return not issubclass(kind, others) and kind.dialect_name() in ("arith", "math", "vector")
+
+
 def is_speculatable(op: Operation) -> bool:
     """Whether speculative execution of `op` is unobservable: no memory access, no call, no division unless its
     divisor is a non-zero constant, and no shift unless its amount is a constant in the range of the type."""
+    if _is_always_speculatable(type(op)):
+        return True
     if isinstance(op, DIVISIONS):
         return bool(constant_value(op.operands[1]))
     if isinstance(op, SHIFTS):

@@ -25,6 +25,7 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from ...core.assertions import DEFAULT_KIND, PLACEHOLDER, message_parts
 from ...core.xdsl_compat import set_name_hint
 from .base import (
+    DYNAMIC,
     HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
@@ -45,6 +46,8 @@ from .base import (
     print_typed,
     require,
     split_mixed,
+    static_values,
+    string_attr,
     verify_mixed,
 )
 from .directives import Body, YieldingBody
@@ -129,10 +132,10 @@ class ForOp(TirOp):
         super().__init__(
             operands=[operands],
             properties={
-                "loop_var": StringAttr(name),
-                "kind": StringAttr(kind),
+                "loop_var": string_attr(name),
+                "kind": string_attr(kind),
                 "static_bounds": static,
-                "thread": None if thread is None else StringAttr(thread),
+                "thread": None if thread is None else string_attr(thread),
                 "annotations": annotations_attr(annotations),
             },
             regions=[body],
@@ -141,7 +144,8 @@ class ForOp(TirOp):
     @property
     def mixed_bounds(self) -> tuple[Mixed, Mixed, Mixed]:
         """The (min, extent, step) of the loop."""
-        low, extent, step = join_mixed(self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
+        static = static_values(self.static_bounds)  # pyright: ignore[reportArgumentType]
+        low, extent, step = static if DYNAMIC not in static else join_mixed(self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
         return low, extent, step
 
     @property

@@ -14,6 +14,7 @@ from functools import cache
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerType, VectorType
 from xdsl.ir import Block, Dialect, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, VariadicDef
 from xdsl.rewriter import InsertPoint
 from xdsl.traits import Pure
 
@@ -75,8 +76,9 @@ _OWN_PACKAGES = ("stepwell", "xdsl")
 def is_pure_expression(op: Operation) -> bool:
     """Whether `op` computes a value from values without any effect, so that it may be copied and moved anywhere."""
     kind = type(op)
-    if kind in _PURE:
-        return True
+    known = _IS_PURE[kind]
+    if known is not None:
+        return known
     if kind is CallExternOp:
         return op.properties.get("pure") is not None and bool(op.results)
     if kind is IfThenElseOp:
@@ -89,6 +91,27 @@ def _is_pure_computation(op: Operation) -> bool:
     if not _is_pure_kind(type(op)) or op.regions:
         return False
     return isinstance(op.results[0].type, _NUMBERS)
+
+
+class _Purity(dict[type[Operation], bool | None]):
+    """Whether operations of a kind are pure expressions; None if this depends on the operation."""
+
+    def __missing__(self, kind: type[Operation]) -> bool | None:
+        answer = self[kind] = self._of(kind)
+        return answer
+
+    def _of(self, kind: type[Operation]) -> bool | None:
+        if kind in _PURE:
+            return True
+        if kind is CallExternOp or kind is IfThenElseOp or _is_pure_kind(kind):
+            return None
+        if not _is_upstream_kind(kind):
+            return False
+        results = kind.get_irdl_definition().results if issubclass(kind, IRDLOperation) else []
+        return True if len(results) == 1 and not isinstance(results[0][1], VariadicDef) else None
+
+
+_IS_PURE = _Purity()
 
 
 @cache
@@ -117,7 +140,10 @@ def is_expression_op(op: Operation) -> bool:
     kind = type(op)
     if kind in _CALLS:
         return bool(op.results)
-    return kind is LoadOp or kind is IfThenElseOp or is_pure_expression(op)
+    if kind is LoadOp or kind is IfThenElseOp:
+        return True
+    known = _IS_PURE[kind]
+    return is_pure_expression(op) if known is None else known
 
 
 def has_effect(op: Operation) -> bool:
@@ -147,10 +173,10 @@ class _Statements:
 
     def __getitem__(self, op: Operation) -> Operation:
         """The statement equal to or containing `op`."""
-        while _is_in_expression(op):
-            parent = op.parent_op()
-            assert parent is not None
+        parent = op.parent_op()
+        while type(parent) is IfThenElseOp:
             op = parent
+            parent = op.parent_op()
         return self._of.get(op, op)
 
     def __setitem__(self, op: Operation, statement: Operation) -> None:
@@ -197,7 +223,7 @@ def treeify(op: Operation) -> None:
     """
     statements = _Statements()
     for expression in reversed(list(op.walk())):
-        if is_expression_op(expression) and not _is_in_expression(expression):
+        if is_expression_op(expression) and type(expression.parent_op()) is not IfThenElseOp:
             _place(expression, statements)
 
 

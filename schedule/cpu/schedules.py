@@ -95,13 +95,10 @@ def schedule_functions(
     scheduled; returns the schedules by function."""
     schedules: dict[str, FunctionSchedule] = {}
     for func in list(unscheduled_functions(module)) if functions is None else functions:
-        search = Search.of(func, checked=not is_independent(func))
-        _run(cpu, search)
-        schedules[search.function] = search.result()
-        if search.applied:
-            scheduled = search.detached(func)
-            module.body.block.insert_op_before(scheduled, func)
-            module.body.block.erase_op(func)
+        with Search.of(func, checked=not is_independent(func)) as search:
+            _run(cpu, search)
+            schedules[search.function] = search.result()
+            search.keeps_original = not search.applied
     return schedules
 
 

@@ -7,13 +7,13 @@ from math import ceil, prod
 from xdsl.ir import Operation
 
 from ...analysis.names import loop_name
-from ...analysis.scopes import depends_on, loops_around, only_child
+from ...analysis.scopes import depends_on, loops_around, only_child, outermost_loops
 from ...analysis.work import block_nanoseconds, static_extent
 from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, ForOp, FuncOp
 from .. import Schedule
 from ..rules.kernel import handle_of
-from ..rules.results import decline_unless
+from ..rules.results import DeclineError, decline_unless
 
 LEAST_TIME = 8_000
 """The least nanoseconds that a thread works on a part of a loop: some ten times the time to hand the part over."""
@@ -28,7 +28,7 @@ def useful_threads(nanoseconds: float, cores: int) -> int:
 
 def loop_nests(func: FuncOp) -> list[ForOp]:
     """The outermost loops around blocks."""
-    return [op for op in find_ops(func, ForOp) if not loops_around(op) and any(find_ops(op, BlockOp))]
+    return [loop for loop in outermost_loops(func) if any(find_ops(loop, BlockOp))]
 
 
 def threads(sch: Schedule, function: str, nest: ForOp) -> str:
@@ -37,11 +37,7 @@ def threads(sch: Schedule, function: str, nest: ForOp) -> str:
 
     Declines: nests without such a loop.
     """
-    candidates = [loop for loop in _perfect_loops(nest) if static_extent(loop) != 1 and _is_independent(loop)]
-    decline_unless(candidates, "its iterations do not compute separate results")
-    extents = [_MANY if (extent := static_extent(loop)) is None else extent for loop in candidates]
-    chosen = next((n for n, extent in enumerate(extents) if extent >= _MANY), extents.index(max(extents)))
-    loop = candidates[chosen]
+    loop = _shared_loop(nest)
     grain, extent = _grain(nest, loop), static_extent(loop)
     decline_unless(extent is None or extent >= 2 * grain, "it takes too little time")
     block = handle_of(sch, function, next(find_ops(loop, BlockOp)))
@@ -49,6 +45,21 @@ def threads(sch: Schedule, function: str, nest: ForOp) -> str:
     sch.annotate(shared, "grain", grain)
     sch.parallel(shared)
     return f"loop {loop_name(loop)}, at least {grain} iterations at a time"
+
+
+def _shared_loop(nest: ForOp) -> ForOp:
+    """The loop of a nest that threads share. Declines: nests without such a loop."""
+    longest, most = None, 1
+    for loop in _perfect_loops(nest):
+        extent = static_extent(loop)
+        iterations = _MANY if extent is None else extent
+        if iterations != 1 and (longest is None or iterations > most) and _is_independent(loop):
+            longest, most = loop, iterations
+            if iterations >= _MANY:
+                break
+    if longest is None:
+        raise DeclineError("its iterations do not compute separate results")
+    return longest
 
 
 def _perfect_loops(nest: ForOp) -> list[ForOp]:

@@ -72,21 +72,18 @@ def schedule_functions(module: ModuleOp) -> dict[str, FunctionSchedule]:
     schedules: dict[str, FunctionSchedule] = {}
     for func in [op for op in module.body.block.ops if isinstance(op, FuncOp)]:
         if not is_true(func.attr(HOST_FUNCTION)) and not any(thread_axis_of(op) is not None for op in func.walk()):
-            scheduled, schedule = _schedule_function(func)
-            module.body.block.insert_op_before(scheduled, func)
-            module.body.block.erase_op(func)
+            schedule = _schedule_function(func)
             schedules[schedule.function] = schedule
     return schedules
 
 
-def _schedule_function(func: FuncOp) -> tuple[FuncOp, FunctionSchedule]:
-    search = Search.of(func)
-    if not names_loaded_values(func):
-        search.sch = inline_producers(search.sch, search.function)
-        _schedule_blocks(search)
-        share_between_kernels(search.sch, search.function)
-    scheduled = search.detached(func)
-    return scheduled, search.result(run_by_one_thread(scheduled))
+def _schedule_function(func: FuncOp) -> FunctionSchedule:
+    with Search.of(func) as search:
+        if not names_loaded_values(func):
+            search.sch = inline_producers(search.sch, search.function)
+            _schedule_blocks(search)
+            share_between_kernels(search.sch, search.function)
+        return search.result(run_by_one_thread(search.func))
 
 
 def _schedule_blocks(search: Search) -> None:

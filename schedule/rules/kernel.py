@@ -12,6 +12,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from ...analysis.index import Analyzer, Lin
 from ...analysis.scopes import child_blocks, loops_around, only_child, reads_of, statements
 from ...core.dtypes import element_byte_size
+from ...core.walking import find_ops
 from ...dialects.tir import BlockOp, ForOp, LoadOp, StoreOp
 from .. import Schedule
 from ..handles import BlockRV, LoopRV
@@ -216,7 +217,7 @@ def handle_of(sch: Schedule, function: str, block: BlockOp) -> BlockRV:
     """The handle of a block of a function: by name if the name is unique, else by position."""
     func = sch.mod.function_ops[function]
     name = block.block_name.data
-    if sum(isinstance(op, BlockOp) and op.block_name.data == name for op in func.walk()) == 1:
+    if sum(each.block_name.data == name for each in find_ops(func, BlockOp)) == 1:
         return sch.get_block(name, function)
     blocks = child_blocks(func)
     return sch.get_child_blocks(sch.get_block("root", function))[blocks.index(block)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...core.errors import ScheduleError
 from ...dialects.tir import FuncOp
@@ -21,12 +23,30 @@ class Search:
     sch: Schedule
     applied: list[Applied] = field(default_factory=list[Applied])
     declined: list[Declined] = field(default_factory=list[Declined])
+    keeps_original: bool = False
 
     @staticmethod
-    def of(func: FuncOp, checked: bool = True) -> Search:
-        """The search for the schedule of a copy of a function. checked: whether primitives are checked."""
-        module = ModuleOp([func.clone()])
-        return Search(func.sym_name.data, Schedule(module, error_render_level="fast", enable_check=checked, copy=False))
+    @contextmanager
+    def of(func: FuncOp, checked: bool = True) -> Generator[Search]:
+        """A context with the search for the schedule of a function, which is replaced by the scheduled function at its
+        end, unless `keeps_original` is set or an exception ends it.
+
+        The schedule is that of a module of its own. checked: whether primitives are checked.
+        """
+        place = InsertPoint.after(func)
+        func.detach()
+        start = ModuleOp([func])
+        chosen = func
+        try:
+            schedule = Schedule(start, error_render_level="fast", enable_check=checked, copy=False)
+            search = Search(func.sym_name.data, schedule)
+            yield search
+            if not search.keeps_original:
+                chosen = search.func
+                chosen.location = func.location
+        finally:
+            chosen.detach()
+            Rewriter.insert_op(chosen, place)
 
     @property
     def func(self) -> FuncOp:
@@ -54,10 +74,3 @@ class Search:
         """The schedule that has been found. alone: as of `FunctionSchedule`."""
         trace = self.sch.trace.simplified()
         return FunctionSchedule(self.function, trace, tuple(self.applied), tuple(self.declined), alone)
-
-    def detached(self, original: FuncOp) -> FuncOp:
-        """The scheduled function, taken out of the schedule, at the location of the original."""
-        func = self.func
-        func.detach()
-        func.location = original.location
-        return func

@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Dialect, Operation
 
 from ...core.diagnostics import where
 from ...core.errors import PassError
-from ...core.identity import cache_by_identity
+from ...core.keeping import kept_with_argument
 from ...dialects.extensions import statement
 from ...dialects.tir import ForOp, HandleType
 from ..upstream.legalize_small_floats import computes_on_small_floats
@@ -30,7 +30,13 @@ _BLOCKS = frozenset(f"tir.{name}" for name in ("access", "block", "init", "match
 
 def check_module(module: ModuleOp, check: Check, landing: str) -> None:
     """Raises `PassError` for the first operation of a module that may not remain after the landing called `landing`."""
+    is_by_kind = check in _BY_KIND
+    kinds: set[type[Operation]] = set()
     for op in module.walk():
+        if is_by_kind:
+            if type(op) in kinds:
+                continue
+            kinds.add(type(op))
         illegal = check(op)
         if illegal is not None:
             raise PassError(f"{where(op)}{illegal} is left after the landing {landing!r}")
@@ -46,9 +52,20 @@ def every(*checks: Check) -> Check:
                 return illegal
         return None
 
-    return first
+    return by_kind(first) if _BY_KIND.issuperset(checks) else first
 
 
+_BY_KIND: set[Check] = set()
+"""The checks that depend on the kind of an operation alone."""
+
+
+def by_kind(check: Check) -> Check:
+    """Registers a check that depends on the kind of an operation alone."""
+    _BY_KIND.add(check)
+    return check
+
+
+@by_kind
 def any_operation(_op: Operation) -> str | None:
     """Every operation remains legal."""
     return None
@@ -81,11 +98,13 @@ def no_operators_in_programs(op: Operation) -> str | None:
     return op.name if is_operator and parent is not None else None
 
 
+@by_kind
 def no_operators(op: Operation) -> str | None:
     """No operator of a graph remains: graphs call kernels, which are functions on tensors."""
     return op.name if op.name.startswith("relay.") and op.name not in _STRUCTURE else None
 
 
+@by_kind
 def no_tensors(op: Operation) -> str | None:
     """Neither graphs nor functions on tensors remain."""
     return op.name if op.name.startswith(("relay.", "te.")) else None
@@ -94,11 +113,13 @@ def no_tensors(op: Operation) -> str | None:
 # Loops
 
 
+@by_kind
 def no_statements_of_packages(op: Operation) -> str | None:
     """No statement of another package remains."""
     return op.name if statement(op) is not None else None
 
 
+@by_kind
 def no_blocks(op: Operation) -> str | None:
     """No block, part of a block or named region of a buffer remains."""
     return op.name if op.name in _BLOCKS else None
@@ -164,7 +185,7 @@ def _illegal_type(op: Operation) -> str | None:
     return None
 
 
-@cache_by_identity(maxsize=1024)
+@kept_with_argument
 def _is_upstream(type: Attribute) -> bool:
     match type:
         case MemRefType() | VectorType():

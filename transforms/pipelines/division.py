@@ -17,7 +17,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from ...analysis.similar_functions import families
 from ...analysis.variants import variants
-from ...core.walking import find_ops
+from ...core.walking import count_ops, find_ops
 from ...dialects.attributes import DISJOINT_VERSION, ELSEWHERE, GRAPH_KERNEL, READ_ONLY, is_true
 from ...dialects.tir import (
     AccessOp,
@@ -100,7 +100,7 @@ class _Group:
 
 
 def _weight(function: FuncOp) -> int:
-    return sum(1 for _ in function.walk()) * (_KERNEL_WEIGHT if _is_kernel(function) else 1)
+    return count_ops(function) * (_KERNEL_WEIGHT if _is_kernel(function) else 1)
 
 
 def _is_kernel(function: FuncOp) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from ...analysis.index import Analyzer
+from ...core.walking import find_ops
 from ...dialects.tir import ForOp, IfOp, IfThenElseOp, YieldOp
 from ...dialects.tir.tree import is_pure_expression
 
@@ -55,16 +56,15 @@ class KnownBranches:
     def undecided_branches(self, block: Block) -> Iterator[IfOp | IfThenElseOp]:
         """Yields the branches and lazy choices in a block whose conditions are undecided, in the order of the text,
         without those on sides that are never taken."""
-        for op in block.ops:
-            regions: Sequence[Region] = op.regions
-            if isinstance(op, IfOp | IfThenElseOp):
-                known = self.analyzer.decide(op.condition)
-                if known is None:
-                    yield op
-                else:
-                    regions = [op.then if known else op.orelse]
-            for region in regions:
-                yield from self.undecided_branches(region.block)
+        never = list[Region]()
+        for op in find_ops(block, IfOp, IfThenElseOp):
+            if any(region.is_ancestor(op) for region in never):
+                continue
+            known = self.analyzer.decide(op.condition)
+            if known is None:
+                yield op
+            else:
+                never.append(op.orelse if known else op.then)
 
     def copy_region(self, region: Region, target: Region) -> bool:
         """Copies the blocks of a region to an empty region. Returns whether the copies have operations."""
@@ -94,23 +94,21 @@ class KnownBranches:
 
     def value(self, original: SSAValue) -> SSAValue:
         """The copy of a value; the value itself if it is not from a copied region."""
+        values, places = self.values, self._places
         todo = [original]
         while todo:
             top = todo[-1]
-            place = None if top in self.values else self._places.get(_block_of(top))
+            place = None if top in values else places.get(_block_of(top))
             if place is None:
                 todo.pop()
                 continue
             assert isinstance(top.owner, Operation)
-            missing = [each for each in top.owner.operands if self._is_missing(each)]
+            missing = [each for each in top.owner.operands if each not in values and _block_of(each) in places]
             if missing:  # operands first, so that the depth of calls does not grow with the expression
                 todo += missing
                 continue
             self._clone(top.owner, place)
         return self.values.get(original, original)
-
-    def _is_missing(self, value: SSAValue) -> bool:
-        return value not in self.values and _block_of(value) in self._places
 
     def _set(self, original: SSAValue, value: SSAValue, place: Place) -> None:
         self.values[original] = value

@@ -15,12 +15,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin, export, render_sum
+from ...analysis.index.conditions import compared_numbers
 from ...analysis.scopes import loops_around
 from ...analysis.thresholds import Thresholds, thresholds_of
 from ...core.remarks import PassRemarks
-from ...core.walking import find_ops
+from ...core.walking import count_ops, find_ops
 from ...dialects.text import expression_text
-from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IntrinsicOp, Mixed, TirBuilder
+from ...dialects.tir import AllocBufferOp, ForOp, FuncOp, IfOp, IntrinsicOp, Mixed, TirBuilder, comparison_name
 from ...dialects.tir.tree import depends_on, is_pure_expression
 from .allocations import sink_allocation
 from .known_branches import KnownBranches, Place
@@ -170,7 +171,7 @@ class _Partition(KnownBranches):
         if extent < 2:
             return None
         bounds, conditions = self._bounds(loop, low, low + extent)
-        added = sum(1 for _ in loop.walk()) * (len(bounds) - 2)
+        added = count_ops(loop) * (len(bounds) - 2)
         if not added:
             parts = self._limited(loop, _Part.of(Lin(low), Lin(low + extent)))
             return parts if len(parts) > 1 else None
@@ -201,7 +202,7 @@ class _Partition(KnownBranches):
             if isinstance(division, str):
                 _remarks.missed(loop, lambda: f"{_whole(loop, [condition])}: {division}")
                 continue
-            added = sum(1 for _ in loop.walk()) * (len(division) - 1)
+            added = count_ops(loop) * (len(division) - 1)
             if len(division) > most or added > self.room:
                 _remarks.missed(
                     loop, lambda: f"{_whole(loop, [condition])}: {_excess(len(division), added, self.room)}"
@@ -308,13 +309,38 @@ class _Partition(KnownBranches):
     def _known_ends(self, condition: SSAValue, variable: SSAValue, low: int, high: int) -> tuple[int, int]:
         """The end of the longest range of values of a loop variable from `low` in which a condition is known, and the
         start of the longest such range up to `high`."""
-        if self._decide(condition, variable, low, high) is not None:
+        is_known = self._is_known(condition, variable)
+        if is_known(low, high):
             return low, low
-        start = _last(low, high, lambda end: self._decide(condition, variable, low, end) is not None)
-        if start > low and self._decide(condition, variable, start, high) is not None:
+        start = _last(low, high, lambda end: is_known(low, end))
+        if start > low and is_known(start, high):
             return start, start
-        end = -_last(-high, -low, lambda end: self._decide(condition, variable, -end, high) is not None)
+        end = -_last(-high, -low, lambda end: is_known(-end, high))
         return start, end
+
+    def _is_known(self, condition: SSAValue, variable: SSAValue) -> Callable[[int, int], bool]:
+        """Whether a condition is known for all values of a variable from a number to before another. The difference of
+        two numbers that a comparison compares tells this without facts if the variable is its only term."""
+        op = condition.owner
+        numbers = compared_numbers(self.analyzer, op) if isinstance(op, arith.CmpiOp) else None
+        name = comparison_name(op) if isinstance(op, arith.CmpiOp) else None
+        difference = Lin() if numbers is None else numbers[1] - numbers[0]
+        if name is None or difference.terms.keys() != {variable}:
+            return lambda low, high: self._decide(condition, variable, low, high) is not None
+        factor = difference.terms[variable]
+
+        def is_known(low: int, high: int) -> bool:
+            ends = difference.const + factor * low, difference.const + factor * (high - 1)
+            least, most = min(ends), max(ends)
+            match name:
+                case "lt" | "ge":
+                    return least > 0 or most <= 0
+                case "le" | "gt":
+                    return least >= 0 or most < 0
+                case _:
+                    return least > 0 or most < 0 or least == most == 0 or difference.const % factor != 0
+
+        return is_known
 
     def _decide(self, condition: SSAValue, variable: SSAValue, low: int, high: int) -> bool | None:
         """Whether a condition holds for all values of a variable from `low` to before `high`; None if that differs."""

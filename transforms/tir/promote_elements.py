@@ -23,6 +23,7 @@ from ...analysis.loop_accesses import (
     uses_address,
 )
 from ...analysis.reducers import is_invariant
+from ...analysis.scopes import ancestors
 from ...analysis.threads.axes import thread_axis_of
 from ...analysis.threads.memories import local_buffer, memory_of
 from ...core.dtypes import element_byte_size
@@ -135,6 +136,11 @@ class _Place:
         return None if self.predicate is None else copy_out(self.predicate, loop, builder, {})
 
 
+def _is_obstacle(op: Operation) -> bool:
+    """Whether an operation may leave a loop or use the address of a buffer."""
+    return type(op) is AssertOp or type(op) is ReturnOp or has_effect(op) or uses_address(op)
+
+
 @dataclass
 class _Elements:
     """The accesses of a buffer in a loop, by their places."""
@@ -170,6 +176,11 @@ class _Promotion:
         self._max_bytes = max_bytes
         self._noalias = is_true(function.attr(TIR_NOALIAS))
         self._analyzer = Analyzer()
+        self._obstacles = dict[Operation, Operation]()
+        """For each loop, the last operation in it that prevents all promotions."""
+        for op in function.walk():
+            if type(op) is not LoadOp and type(op) is not StoreOp and _is_obstacle(op):
+                self._obstacles |= dict.fromkeys(ancestors(op), op)
 
     def block(self, block: Block) -> None:
         """Promotes elements in the loops of a block, the outermost first. Threads may exchange values by elements, and
@@ -201,15 +212,13 @@ class _Promotion:
 
     def _candidates(self, loop: ForOp) -> list[_Elements]:
         """The elements that a loop uses at indices that it does not change, and that no other statement concerns."""
+        last = self._obstacles.get(loop)
+        if last is not None and not _remarks.are_collected:
+            return []
+        obstacle = "" if last is None else f"the loop contains {last.name}"
         accesses: dict[SSAValue, list[Access]] = {}
-        obstacle = ""
-        for op in loop.body.walk():
-            if type(op) is LoadOp or type(op) is StoreOp:
-                accesses.setdefault(op.buffer, []).append(op)
-            elif type(op) is AssertOp or type(op) is ReturnOp or has_effect(op) or uses_address(op):
-                if not _remarks.are_collected:
-                    return []
-                obstacle = f"the loop contains {op.name}"
+        for op in find_ops(loop.body, LoadOp, StoreOp):
+            accesses.setdefault(op.buffer, []).append(op)
         stored = [buffer for buffer, ops in accesses.items() if any(isinstance(op, StoreOp) for op in ops)]
         candidates: list[_Elements] = []
         for buffer in stored:

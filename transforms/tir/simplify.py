@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, cost, export, is_index_arithmetic, tree_cost
 from ...core.dtypes import DType, dtype_of
+from ...core.walking import find_ops
 from ...dialects.tir import (
     AccessOp,
     AssertOp,
@@ -94,9 +95,8 @@ class TirSimplifyPass(ModulePass):
     unit_loops: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in list(op.walk()):
-            if isinstance(func, FuncOp):
-                simplify(func, unit_loops=self.unit_loops)
+        for func in list(find_ops(op, FuncOp)):
+            simplify(func, unit_loops=self.unit_loops)
 
 
 def simplify(func: FuncOp, *, unit_loops: bool = False) -> None:
@@ -180,7 +180,9 @@ class _Simplifier:
     def roots(self, op: Operation) -> None:
         """Simplifies the integer operands of an op that is not index arithmetic itself."""
         for i, value in enumerate(op.operands):
-            if not isinstance(value, BlockArgument) and isinstance(value.type, IntegerType) and _is_signed(value):
+            if isinstance(value, BlockArgument) or type(value.owner) in _CONSTANTS:
+                continue
+            if isinstance(value.type, IntegerType) and _is_signed(value):
                 simple = self.root(value, op)
                 if simple is not value:
                     op.operands[i] = simple

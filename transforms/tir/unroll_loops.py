@@ -12,11 +12,12 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from ...analysis.index import Analyzer, Lin
-from ...analysis.threads.axes import team_of, thread_axes_of
+from ...analysis.threads.axes import is_thread_loop, team_of, thread_axes_of
 from ...analysis.threads.memories import is_local, memory_of
 from ...core.dtypes import DType, dtype_of
 from ...core.remarks import PassRemarks
-from ...dialects.tir import ForOp, TirBuilder, is_speculatable
+from ...core.walking import count_ops, find_ops
+from ...dialects.tir import ForOp, LaunchThreadOp, TirBuilder, is_speculatable
 from ...dialects.tir.tree import captured_operands, is_pure_expression
 from .known_branches import KnownBranches, Place
 
@@ -58,8 +59,8 @@ class TirUnrollLoopsPass(ModulePass):
     max_ops: int = 2048
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in reversed(list(op.walk())):  # inner ones first
-            if isinstance(loop, ForOp) and loop.kind.data == "unrolled":
+        for loop in reversed(list(find_ops(op, ForOp))):  # inner ones first
+            if loop.kind.data == "unrolled":
                 self._unroll(loop)
 
     def _unroll(self, loop: ForOp) -> None:
@@ -76,7 +77,7 @@ class TirUnrollLoopsPass(ModulePass):
             return
         if len(offsets) > 1:
             _hoist_invariants(loop)
-        ops = len(offsets) * sum(1 for _ in loop.body.walk())
+        ops = len(offsets) * count_ops(loop.body)
         if ops > self.max_ops:
             _keep(loop, f"the copies of its body would have {ops} operations, max-ops is {self.max_ops}")
             return
@@ -96,9 +97,11 @@ def _keep(loop: ForOp, reason: str) -> None:
 
 def _holds_memory_of_threads(loop: ForOp) -> bool:
     """Whether nested loops over threads would share memory that is private to a thread, once they are copied."""
+    if team_of(loop) is not None or not any(is_thread_loop(op) for op in find_ops(loop, ForOp, LaunchThreadOp)):
+        return False
     used = {memory_of(value) for value in captured_operands(loop) if isinstance(value.type, MemRefType)}
     memories = [memory for memory in used if memory is not None and not is_local(memory)]
-    return team_of(loop) is None and any(thread_axes_of(memory) for memory in memories)
+    return any(thread_axes_of(memory) for memory in memories)
 
 
 def _value(builder: TirBuilder, low: int | SSAValue, offset: int, dtype: DType) -> SSAValue:

@@ -87,8 +87,8 @@ class SplitVectorsPass(ModulePass):
             masked = _masked_lanes(function, self.whole, registers) if self.masks else frozenset[int]()
             splitter = _Splitter(self.whole, masked, registers)
             ops = list(function.walk())
-            types = {value.type for each in ops for value in (*each.operands, *each.results)}
-            split = {type for type in types if splitter.layout(type)}
+            types = {id(value.type): value.type for each in ops for value in (*each.operands, *each.results)}
+            split = {type for type in types.values() if splitter.layout(type)}
             if not split:
                 continue
             for inner in ops:
