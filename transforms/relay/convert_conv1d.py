@@ -86,14 +86,14 @@ def _source(value: SSAValue) -> OperatorOp | None:
         if op.operator.name == "nn.conv1d":
             return op
         images = [arg for arg in op.args if shape_of(arg) == shape_of(op.outputs[0])]
-        if not images or not _is_of_elements(op):
+        if not images or not _takes_rows(op):
             return None
         value = images[0]
     return None
 
 
-def _is_of_elements(op: OperatorOp) -> bool:
-    """Whether an operator has the same result for images with another dimension: it is on elements, or on channels."""
+def _takes_rows(op: OperatorOp) -> bool:
+    """Whether an operator computes images with a row as those without: it is on elements, or adds to channels."""
     is_bias = op.operator.name == "nn.bias_add" and op.attribute_value("axis") in (1, -_ROWS)
     return is_bias or is_of_elements(op)
 
@@ -120,7 +120,7 @@ def _convert(module: ModuleOp, func: FuncOp, chained: AbstractSet[OperatorOp]) -
         if op in chained:
             _remarks.applied(op, lambda: "the image is one of one row")
             image = _convolution(op, builder, images)
-        elif any(arg in images for arg in op.args) and _is_of_elements(op) and len(shape_of(op.outputs[0])) == 3:
+        elif any(arg in images for arg in op.args) and _takes_rows(op) and len(shape_of(op.outputs[0])) == 3:
             image = _elements(op, builder, images)
         else:
             continue

@@ -19,7 +19,7 @@ from ...core.walking import loops_around
 
 LINE = 64
 """The bytes of a cache line."""
-PART = 4
+FAR_PART = 4
 """The part of the second cache from which on a parameter is likely to have left it since the last run."""
 
 

@@ -20,7 +20,7 @@ from ...core.cpu import CpuModel
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.attributes import PREFETCH
-from .accesses import LINE, PART, AccessLoop, byte_offset, described, is_large_parameter, loops_of_sum
+from .accesses import FAR_PART, LINE, AccessLoop, byte_offset, described, is_large_parameter, loops_of_sum
 
 _remarks = PassRemarks("prefetch-blocks")
 
@@ -113,7 +113,7 @@ def _elements(cpu: CpuModel, loop: scf.ForOp, analyzer: Analyzer) -> Iterable[Ma
     bytes, which differ by constants in a group."""
     groups = dict[Any, dict[memref.LoadOp, Lin]]()
     for op in loop.body.block.ops:
-        if isinstance(op, memref.LoadOp) and is_large_parameter(op.memref, cpu.l2_bytes // PART):
+        if isinstance(op, memref.LoadOp) and is_large_parameter(op.memref, cpu.l2_bytes // FAR_PART):
             offset = byte_offset(op, analyzer)
             groups.setdefault((op.memref, frozenset(offset.terms.items())), {})[op] = offset
     return groups.values()

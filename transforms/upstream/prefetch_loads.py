@@ -25,7 +25,7 @@ from ...core.dtypes import dtype_of
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.attributes import PREFETCH, PREFETCH_LEVEL, PREFETCH_PANEL
-from .accesses import LINE, PART, AccessLoop, byte_offset, described, is_large_parameter, known_bytes, loops_of_sum
+from .accesses import FAR_PART, LINE, AccessLoop, byte_offset, described, is_large_parameter, known_bytes, loops_of_sum
 
 _remarks = PassRemarks("prefetch-loads")
 
@@ -121,7 +121,7 @@ def _request_operands(cpu: CpuModel, loop: scf.ForOp) -> None:
                 loop, lambda buffer=buffer, reason=reason: f"{described(buffer)} is not requested: {reason}"
             )
             continue
-        is_large = not is_far and (known_bytes(buffer) or 0) > cpu.l2_bytes // PART
+        is_large = not is_far and (known_bytes(buffer) or 0) > cpu.l2_bytes // FAR_PART
         panels = ", and the next panel in each pass" if is_large and _request_panels(lines, analyzer) else ""
         for load, advance in advances.items():
             load.attributes[PREFETCH] = DenseArrayBase.from_list(i64, [advance * iterations])
