@@ -77,19 +77,18 @@ for _cls in (IntegerType, VectorType, MemRefType):
 
 # Fields: a property is read by a function of C.
 
-SSAValue.type = property(attrgetter("_type"))
-OpResult.owner = property(attrgetter("op"))
-BlockArgument.owner = property(attrgetter("block"))
-Operation.next_op = property(attrgetter("_next_op"))
-Operation.prev_op = property(attrgetter("_prev_op"))
-Block.args = property(attrgetter("_args"))
-Block.first_op = property(attrgetter("_first_op"))
-Block.last_op = property(attrgetter("_last_op"))
-Block.next_block = property(attrgetter("_next_block"))
-Region.first_block = property(attrgetter("_first_block"))
-Region.last_block = property(attrgetter("_last_block"))
-Use.operation = property(attrgetter("_operation"))
-Use.index = property(attrgetter("_index"))
+_FIELDS: dict[type[Any], dict[str, str]] = {
+    SSAValue: {"type": "_type"},
+    OpResult: {"owner": "op"},
+    BlockArgument: {"owner": "block"},
+    Operation: {"next_op": "_next_op", "prev_op": "_prev_op"},
+    Block: {"args": "_args", "first_op": "_first_op", "last_op": "_last_op", "next_block": "_next_block"},
+    Region: {"first_block": "_first_block", "last_block": "_last_block"},
+    Use: {"operation": "_operation", "index": "_index"},
+}
+for _cls, _names in _FIELDS.items():
+    for _name, _field in _names.items():
+        setattr(_cls, _name, property(attrgetter(_field)))
 
 
 # Ancestors: operations, blocks and regions all have a field for what contains them.
@@ -347,15 +346,15 @@ def _slice(values: Any, start: int, end: int) -> Any:
 
 
 def _ends_of(accessor: BaseAttrAccessor, op: Any) -> tuple[int, ...]:
-    """The numbers of operands or results of an operation before each in its definition, and of all; they are kept with
-    the array of numbers, which operations share."""
+    """The numbers of operands or results of an operation before each in its definition, and of all."""
     option = accessor.option
-    sizes: Any = (op.properties if option.as_property else op.attributes)[option.attribute_name]
-    ends = sizes._ends
-    if ends is None:
-        ends = tuple(accumulate(sizes.get_values(), initial=0))
-        object.__setattr__(sizes, "_ends", ends)
-    return ends
+    return _ends((op.properties if option.as_property else op.attributes)[option.attribute_name])
+
+
+@kept_with_argument
+def _ends(sizes: Any) -> tuple[int, ...]:
+    """The sums of the first numbers of an array, which operations share."""
+    return tuple(accumulate(sizes.get_values(), initial=0))
 
 
 def _get_sized(self: BaseAttrAccessor, obj: Any, _objtype: Any = None) -> Any:
@@ -399,7 +398,6 @@ Operation.operands = Operation.operands.getter(OpOperands)
 SSAValues.__getitem__ = _get_value
 BaseAccessor.__get__ = _get_accessed
 UniqueVariadicAccessor.__get__ = _get_unique
-DenseArrayBase._ends = None
 SingleAttrAccessor.__get__ = _get_sized
 OptionalAttrAccessor.__get__ = _get_optional
 VariadicAttrAccessor.__get__ = _get_sized_list

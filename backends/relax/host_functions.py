@@ -220,6 +220,11 @@ def operator(description: str, *arguments: Array) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
+def host_array(value: Any) -> Any:
+    """The array of numpy of an array of any device, or of a value that is none."""
+    return value.numpy() if isinstance(value, NDArray) else np.asarray(value)
+
+
 def on_host(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function on arrays of any device."""
 

@@ -16,13 +16,9 @@ from ...core.errors import ArgumentError
 from ..devices import nd
 from ..devices.nd import NDArray
 from ..runtime.packed import register_func
+from .host_functions import host_array
 
 Value: TypeAlias = Any
-
-
-def _host(value: Value) -> Any:
-    """The array of numpy of an array of any device."""
-    return value.numpy() if isinstance(value, NDArray) else np.asarray(value)
 
 
 def _beside(array: Any, other: Value) -> Value:
@@ -38,7 +34,7 @@ def _items(sequence: Value) -> tuple[Value, ...]:
 
 def _place(position: Value, length: int, last: int) -> int:
     """A position in a sequence, counted from the end if negative. last: the greatest valid position."""
-    given = int(_host(position).reshape(()))
+    given = int(host_array(position).reshape(()))
     place = given + length if given < 0 else given
     if not 0 <= place <= last:
         raise ArgumentError(f"position {given} in a sequence of {length}")
@@ -78,7 +74,7 @@ def sequence_erase(sequence: Value, position: Value | None = None) -> tuple[Valu
 def split_to_sequence(x: Value, sizes: Value, axis: int, keeps: int) -> tuple[Value, ...]:
     """The parts of `x` along an axis. sizes: those of the parts, or one number for parts of this size and the rest.
     keeps: whether parts have the axis, whose extent is 1 if they do not."""
-    array, wanted = _host(x), _host(sizes)
+    array, wanted = host_array(x), host_array(sizes)
     extent = array.shape[axis]
     if wanted.ndim == 0 and wanted < 1:
         raise ArgumentError(f"parts of {wanted} elements, expected 1 at least")
@@ -94,7 +90,7 @@ def concat_from_sequence(sequence: Value, axis: int, is_new: int) -> Value:
     items = _items(sequence)
     if not items:
         raise ArgumentError("an empty sequence, expected at least one element")
-    return _beside((np.stack if is_new else np.concatenate)([_host(item) for item in items], axis), items[0])
+    return _beside((np.stack if is_new else np.concatenate)([host_array(item) for item in items], axis), items[0])
 
 
 def optional_none() -> None:
@@ -128,8 +124,8 @@ def loop(
     shapes, states = values[: len(dtypes)], values[len(dtypes) : len(dtypes) + count]
     others, device = values[len(dtypes) + count :], condition
     collected: list[list[Value]] = [[] for _ in dtypes]
-    number, limit = 0, int(_host(most))
-    while number < limit and bool(_host(condition)):
+    number, limit = 0, int(host_array(most))
+    while number < limit and bool(host_array(condition)):
         results = body(_beside(np.asarray(number, np.int64), device), *states, *others)
         condition, *results = results if count or dtypes else (results,)
         states = tuple(results[:count])
@@ -144,7 +140,7 @@ def loop(
 def _stack(items: Sequence[Value], dtype: str, shape: Sequence[int], device: Value) -> Value:
     if not items:
         return _beside(np.zeros((0, *shape), numpy_dtype(dtype)), device)
-    return _beside(np.stack([_host(item) for item in items]), device)
+    return _beside(np.stack([host_array(item) for item in items]), device)
 
 
 OBJECT_FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -10,7 +10,7 @@ import numpy as np
 from ...core.errors import ArgumentError
 from ..devices.nd import NDArray
 from ..runtime.packed import register_func
-from . import host_functions
+from .host_functions import host_array, on_host
 
 Array = np.ndarray[Any, Any]
 
@@ -57,7 +57,7 @@ def apply_repetition_penalty(logits: Any, tokens: Any, penalty: float) -> None:
     """Divides the positive logits of tokens by a penalty, and multiplies the others."""
 
     def apply(rows: Array) -> Array:
-        row, places = rows.reshape(-1), _array(tokens).reshape(-1)
+        row, places = rows.reshape(-1), host_array(tokens).reshape(-1)
         row[places] = np.where(row[places] > 0, row[places] / penalty, row[places] * penalty)
         return rows
 
@@ -70,8 +70,8 @@ def apply_presence_and_frequency_penalty(
     """Subtracts penalties from the logits of tokens: one for their presence, one for each time that they occur."""
 
     def apply(rows: Array) -> Array:
-        row, places = rows.reshape(-1), _array(tokens).reshape(-1)
-        row[places] -= (_array(counts).reshape(-1) * frequency_penalty + presence_penalty).astype(row.dtype)
+        row, places = rows.reshape(-1), host_array(tokens).reshape(-1)
+        row[places] -= (host_array(counts).reshape(-1) * frequency_penalty + presence_penalty).astype(row.dtype)
         return rows
 
     _update(logits, apply)
@@ -82,12 +82,8 @@ def _softmax(rows: Array, temperature: float) -> Array:
     return scaled / scaled.sum(-1, keepdims=True)
 
 
-def _array(value: Any) -> Array:
-    return value.numpy() if isinstance(value, NDArray) else np.asarray(value)
-
-
 def _row(name: str, value: Any) -> Array:
-    array = _array(value)
+    array = host_array(value)
     if array.size != array.shape[-1]:
         raise ArgumentError(f"{name}: an array of shape {array.shape}, expected one row")
     return array.reshape(-1).astype(np.float32)
@@ -105,7 +101,7 @@ SAMPLING_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "vm.builtin.apply_presence_and_frequency_penalty": apply_presence_and_frequency_penalty,
     "vm.builtin.apply_repetition_penalty": apply_repetition_penalty,
     "vm.builtin.apply_softmax_with_temperature": apply_softmax_with_temperature,
-    "vm.builtin.multinomial_from_uniform": host_functions.on_host(multinomial_from_uniform),
+    "vm.builtin.multinomial_from_uniform": on_host(multinomial_from_uniform),
     "vm.builtin.sample_top_p_from_logits": sample_top_p_from_logits,
     "vm.builtin.sample_top_p_from_prob": sample_top_p_from_prob,
 }

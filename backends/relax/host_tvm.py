@@ -14,6 +14,7 @@ from ...core.errors import ArgumentError
 from ..devices.nd import NDArray
 from ..runtime.packed import register_func
 from . import host_functions
+from .host_functions import host_array, on_host
 
 Array = np.ndarray[Any, Any]
 
@@ -33,7 +34,7 @@ def unique(x: Array, is_sorted: int, index: int, inverse: int, counts: int, axis
 
 def tensor_to_shape(x: Any) -> tuple[int, ...]:
     """The elements of an array, as sizes. ArgumentError for a negative one."""
-    sizes = tuple(int(each) for each in _array(x).reshape(-1))
+    sizes = tuple(int(each) for each in host_array(x).reshape(-1))
     if any(size < 0 for size in sizes):
         raise ArgumentError(f"sizes {sizes}, expected at least 0")
     return sizes
@@ -46,12 +47,12 @@ def shape_to_tensor(shape: tuple[int, ...], *_: Array) -> Array:
 
 def read_condition(x: Any) -> bool:
     """Whether the first element of an array is not 0."""
-    return bool(_array(x).reshape(-1)[0] != 0)
+    return bool(host_array(x).reshape(-1)[0] != 0)
 
 
 def reshape(x: Any, shape: tuple[int, ...]) -> Any:
     """The array in another shape."""
-    return host_functions.on_host(lambda array: np.asarray(array.reshape(shape), order="C"))(x)
+    return on_host(lambda array: np.asarray(array.reshape(shape), order="C"))(x)
 
 
 def view(x: Array, shape: tuple[int, ...], dtype: str, offset: int) -> Array:
@@ -72,19 +73,15 @@ def show(text: str, *values: Any) -> None:
 
 def check(condition: Any, text: str, *values: Any) -> None:
     """Raises AssertionError unless a condition holds. text: of the message, with places `{}` for values."""
-    if not np.all(_array(condition)):
+    if not np.all(host_array(condition)):
         texts = [_text(each) for each in values]
         raise AssertionError(text.format(*texts) if text else ", ".join(texts) or "Assertion Failed")
-
-
-def _array(value: Any) -> Any:
-    return value.numpy() if isinstance(value, NDArray) else np.asarray(value)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_text, value))})"  # pyright: ignore[reportUnknownArgumentType]
-    return str(_array(value) if isinstance(value, NDArray) else value)
+    return str(host_array(value) if isinstance(value, NDArray) else value)
 
 
 # Sorting, called by kernels: the last array before the numbers is the result
@@ -188,16 +185,16 @@ def _check_starts(starts: Array, length: int, what: str) -> None:
 
 TVM_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "relax.run.assert_op": check,
-    "relax.run.nonzero": host_functions.on_host(nonzero),
+    "relax.run.nonzero": on_host(nonzero),
     "relax.run.print": show,
-    "relax.run.shape_to_tensor": host_functions.on_host(shape_to_tensor),
-    "relax.run.unique": host_functions.on_host(unique),
+    "relax.run.shape_to_tensor": on_host(shape_to_tensor),
+    "relax.run.unique": on_host(unique),
     "tvm.contrib.sort.argsort": argsort,
     "tvm.contrib.sort.argsort_nms": argsort_valid,
     "tvm.contrib.sort.sort": sort,
     "tvm.contrib.sort.topk": topk,
-    "relax.run.attention_var_len": host_functions.on_host(attention_var_len),
-    "relax.run.view": host_functions.on_host(view),
+    "relax.run.attention_var_len": on_host(attention_var_len),
+    "relax.run.view": on_host(view),
     "vm.builtin.copy": lambda x: x,
     "vm.builtin.invoke_closure": invoke_closure,
     "vm.builtin.make_closure": make_closure,

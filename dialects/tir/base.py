@@ -213,6 +213,12 @@ def _unpack(data: bytes) -> tuple[int, ...]:
     return DenseArrayBase(i64, BytesAttr(data)).get_values()
 
 
+def known_values(static: DenseArrayBase[IntegerType]) -> tuple[int, ...] | None:
+    """The numbers of a static list without operands; None for another one."""
+    values = static_values(static)
+    return None if DYNAMIC in values else values
+
+
 def join_mixed(static: DenseArrayBase[IntegerType], operands: Sequence[SSAValue]) -> list[Mixed]:
     """The mixed list of a static list and its operands: the inverse of `split_mixed`."""
     if not operands:

@@ -25,12 +25,12 @@ from xdsl.traits import MemoryFreeEffect, NoTerminator, RecursiveMemoryEffect
 
 from ...core.xdsl_compat import set_name_hint
 from .base import (
-    DYNAMIC,
     HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
     annotations_attr,
     join_mixed,
+    known_values,
     parse_body,
     parse_discardable,
     parse_optional_dict,
@@ -43,7 +43,6 @@ from .base import (
     print_typed,
     require,
     split_mixed,
-    static_values,
     string_array,
     string_attr,
     verify_mixed,
@@ -154,8 +153,7 @@ class BlockOp(TirOp):
 
     @property
     def _bounds(self) -> Sequence[Mixed]:
-        static = static_values(self.static_domains)  # pyright: ignore[reportArgumentType]
-        return static if DYNAMIC not in static else join_mixed(self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
+        return known_values(self.static_domains) or join_mixed(self.static_domains, self.domains)  # pyright: ignore[reportArgumentType]
 
     @property
     def variables(self) -> Sequence[BlockArgument]:

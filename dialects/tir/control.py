@@ -25,12 +25,12 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from ...core.assertions import DEFAULT_KIND, PLACEHOLDER, message_parts
 from ...core.xdsl_compat import set_name_hint
 from .base import (
-    DYNAMIC,
     HasTirCanonicalizationPatterns,
     Mixed,
     TirOp,
     annotations_attr,
     join_mixed,
+    known_values,
     parse_body,
     parse_discardable,
     parse_index,
@@ -46,7 +46,6 @@ from .base import (
     print_typed,
     require,
     split_mixed,
-    static_values,
     string_attr,
     verify_mixed,
 )
@@ -144,8 +143,7 @@ class ForOp(TirOp):
     @property
     def mixed_bounds(self) -> tuple[Mixed, Mixed, Mixed]:
         """The (min, extent, step) of the loop."""
-        static = static_values(self.static_bounds)  # pyright: ignore[reportArgumentType]
-        low, extent, step = static if DYNAMIC not in static else join_mixed(self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
+        low, extent, step = known_values(self.static_bounds) or join_mixed(self.static_bounds, self.bounds)  # pyright: ignore[reportArgumentType]
         return low, extent, step
 
     @property

@@ -140,10 +140,7 @@ def is_expression_op(op: Operation) -> bool:
     kind = type(op)
     if kind in _CALLS:
         return bool(op.results)
-    if kind is LoadOp or kind is IfThenElseOp:
-        return True
-    known = _IS_PURE[kind]
-    return is_pure_expression(op) if known is None else known
+    return kind is LoadOp or kind is IfThenElseOp or is_pure_expression(op)
 
 
 def has_effect(op: Operation) -> bool:

@@ -17,8 +17,8 @@ from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators.relay import ConstantOp, FuncOp, OperatorOp, RelayBuilder, shape_of
 from ...operators.windows import each_dimension, paddings
-from .graphs import graphs_of, is_of_elements, replace
-from .plain_convolutions import lack_of_dtype
+from .graphs import adds_to_channels, graphs_of, is_of_elements, replace
+from .plain_convolutions import lack_of_plain_form
 
 _remarks = PassRemarks("relay-convert-conv1d")
 
@@ -94,22 +94,13 @@ def _source(value: SSAValue) -> OperatorOp | None:
 
 def _takes_rows(op: OperatorOp) -> bool:
     """Whether an operator computes images with a row as those without: it is on elements, or adds to channels."""
-    is_bias = op.operator.name == "nn.bias_add" and op.attribute_value("axis") in (1, -_ROWS)
-    return is_bias or is_of_elements(op)
+    return adds_to_channels(op) or is_of_elements(op)
 
 
 def _lack(op: OperatorOp) -> str:
     """The reason why a convolution is not supported, "" if it is."""
-    layout = [op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
-    if layout not in (["NCW", "OIW", ""], ["NCW", "OIW", "NCW"]):
-        return f"layouts {', '.join(filter(None, layout))}, expected NCW, OIW"
-    if op.attribute_value("groups") != 1:
-        return f"{op.attribute_value('groups')} groups, expected 1"
-    if not isinstance(op.args[1].owner, ConstantOp):
-        return "its weights are no constants"
-    if not isinstance(shape_of(op.args[0])[1], int):
-        return "a dynamic number of channels"
-    return lack_of_dtype(op, ["float32"])
+    is_constant = isinstance(op.args[1].owner, ConstantOp)
+    return lack_of_plain_form(op, ["float32"], any_pixels=True) if is_constant else "its weights are no constants"
 
 
 def _convert(module: ModuleOp, func: FuncOp, chained: AbstractSet[OperatorOp]) -> None:

@@ -21,7 +21,7 @@ from ...module import constants_of
 from ...operators.relay import ConstantOp, OperatorOp, RelayBuilder, Size, shape_of
 from ...operators.windows import each_dimension, paddings
 from ...operators.winograd import LANES
-from .graphs import erase, graphs_of, is_of_elements, replace
+from .graphs import adds_to_channels, erase, graphs_of, is_of_elements, replace
 from .pack_weights import Form, form_of
 from .plain_convolutions import has_static_images
 
@@ -351,7 +351,7 @@ def _kind_of(op: OperatorOp) -> _Kind | None:
             return None
         return _Depthwise(form) if "depthwise" in form.packed else _Convolution(form)
     if name == "nn.bias_add":
-        return _ELEMENTS if op.attribute_value("axis") in (1, -3) else None
+        return _ELEMENTS if adds_to_channels(op) else None
     if name in _KINDS:
         return _KINDS[name]
     return _ELEMENTS if is_of_elements(op) else None

@@ -13,7 +13,7 @@ from ...core.errors import UnsupportedError
 from ...core.walking import find_ops
 from ...module import constants_of
 from ...operators import Pattern, relax
-from ...operators.relay import ConstantOp, FuncOp, OperatorOp
+from ...operators.relay import ConstantOp, FuncOp, OperatorOp, shape_of
 
 RESHAPES = ("reshape", "squeeze", "expand_dims", "nn.batch_flatten")
 """The operators that keep the elements of their operand in row-major order."""
@@ -65,6 +65,11 @@ def is_of_elements(op: OperatorOp) -> bool:
     is_of_axes = any(attribute.name in _OF_AXES for attribute in op.operator.attributes)
     patterns = (Pattern.ELEMWISE, Pattern.BROADCAST)
     return op.operator.pattern in patterns and not is_of_axes and bool(op.args) and len(op.outputs) == 1
+
+
+def adds_to_channels(op: OperatorOp) -> bool:
+    """Whether an operator is a `nn.bias_add` along the channels of images, their second dimension."""
+    return op.operator.name == "nn.bias_add" and op.attribute_value("axis") in (1, 1 - len(shape_of(op.args[0])))
 
 
 def splat_number(value: SSAValue) -> bool | int | float | None:

@@ -16,12 +16,14 @@ def whole_blocks(extent: int) -> int:
 
 
 def lack_of_plain_form(op: OperatorOp, dtypes: Collection[str], groups: int = 1, *, any_pixels: bool = False) -> str:
-    """The reason why a `nn.conv2d` has not the layouts NCHW and OIHW, a number of groups, static extents but for
-    the number of images, and equal dtypes among `dtypes`; "" if it has them. any_pixels: whether the numbers of rows
-    and columns may be dynamic."""
+    """The reason why a `nn.conv2d` or `nn.conv1d` has not the layouts NCHW and OIHW, or NCW and OIW, a number of
+    groups, static extents but for the number of images, and equal dtypes among `dtypes`; "" if it has them. any_pixels:
+    whether the numbers of rows and columns may be dynamic."""
     layout = [op.attribute_value(name) for name in ("data_layout", "kernel_layout", "out_layout")]
-    if layout not in (["NCHW", "OIHW", ""], ["NCHW", "OIHW", "NCHW"]):
-        return f"layouts {', '.join(filter(None, layout))}, expected NCHW, OIHW"
+    pixels = "W" if op.operator.name == "nn.conv1d" else "HW"
+    data, kernel = f"NC{pixels}", f"OI{pixels}"
+    if layout not in ([data, kernel, ""], [data, kernel, data]):
+        return f"layouts {', '.join(filter(None, layout))}, expected {data}, {kernel}"
     if op.attribute_value("groups") != groups:
         return f"{op.attribute_value('groups')} groups, expected {groups}"
     reason = lack_of_dtype(op, dtypes)

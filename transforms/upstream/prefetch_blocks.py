@@ -10,9 +10,9 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects import memref, scf
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from ...analysis.index import Analyzer, Lin
 from ...analysis.sums import TILE_BYTES, updated_bytes
@@ -20,6 +20,8 @@ from ...core.cpu import CpuModel
 from ...core.remarks import PassRemarks
 from ...core.walking import find_ops
 from ...dialects.attributes import PREFETCH
+from ...dialects.tir import TirBuilder
+from ...dialects.tir.copying import copy_out
 from .accesses import FAR_PART, LINE, AccessLoop, byte_offset, described, is_large_parameter, loops_of_sum
 
 _remarks = PassRemarks("prefetch-blocks")
@@ -149,7 +151,7 @@ class _Block:
                 is_block = outer.stride and outer.trips >= _LEAST_BLOCKS and len(lines) <= _MOST_LINES
                 if not is_block or not _is_computed_outside(offset, loops[:depth]):
                     return None
-                return _Block(load, offset, loops[: depth + 1], strides[:depth], lines, outer.stride * outer.step)
+                return _Block(load, offset, loops[:depth], strides[:depth], lines, outer.stride * outer.step)
         return None
 
     def request(self) -> None:
@@ -158,7 +160,11 @@ class _Block:
         trips = spread.trips if len(self.strides) > 1 else 1
         inner = self.loops[max(len(self.strides) - 2, 0)]
         low = self.offset.const + sum(each.stride * each.low for each in self.strides)
-        indices = _values_before(inner, self.load.indices)
+        builder, first = TirBuilder(InsertPoint.before(inner)), dict[SSAValue, SSAValue]()
+        for loop in reversed(self.loops):
+            if inner.is_ancestor(loop):
+                first[loop.body.block.args[0]] = copy_out(loop.lb, inner, builder, first)
+        indices = [copy_out(index, inner, builder, first) for index in self.load.indices]
         for run in _runs(self.lines):
             part = -(-len(run) // trips)
             coefficient = part * LINE - spread.stride if trips > 1 else 0
@@ -166,39 +172,13 @@ class _Block:
                 distance = line * LINE + self.advance - low - coefficient * spread.low
                 request = memref.LoadOp.get(self.load.memref, indices)
                 request.attributes[PREFETCH] = DenseArrayBase.from_list(i64, [distance, coefficient][: 1 + (trips > 1)])
-                Rewriter.insert_op(request, InsertPoint.before(inner))
+                builder.insert(request)
 
 
 def _is_computed_outside(offset: Lin, loops: Sequence[scf.ForOp]) -> bool:
     """Whether the values in an offset, except the variables of loops, are computed outside of these loops."""
     variables = {loop.body.block.args[0] for loop in loops}
-    return not any(_is_inside(value, loops[-1]) for value in offset.leaves() if value not in variables)
-
-
-def _is_inside(value: SSAValue, loop: scf.ForOp) -> bool:
-    """Whether a value is computed in a loop, or is its variable or that of a loop in it."""
-    owner = value.owner
-    return loop.is_ancestor(owner if isinstance(owner, Operation) else owner.parent_op() or loop)
-
-
-def _values_before(loop: scf.ForOp, values: Sequence[SSAValue]) -> list[SSAValue]:
-    """Computes values of the first iteration of a loop, and of the loops in it, before the loop."""
-    copies = dict[SSAValue, SSAValue]()
-
-    def value_before(value: SSAValue) -> SSAValue:
-        if value in copies or not _is_inside(value, loop):
-            return copies.get(value, value)
-        if isinstance(value.owner, Block):
-            around = value.owner.parent_op()
-            assert isinstance(around, scf.ForOp)
-            copies[value] = value_before(around.lb)
-        else:
-            copy = value.owner.clone({operand: value_before(operand) for operand in value.owner.operands})
-            Rewriter.insert_op(copy, InsertPoint.before(loop))
-            copies[value] = copy.results[0]
-        return copies[value]
-
-    return [value_before(value) for value in values]
+    return not any(loops[-1].is_ancestor(value.owner) for value in offset.leaves() if value not in variables)
 
 
 def _runs(numbers: Sequence[int]) -> Iterator[list[int]]:

@@ -9,12 +9,7 @@ from math import ceil, prod
 
 from xdsl.context import Context
 from xdsl.dialects import memref, scf, vector
-from xdsl.dialects.builtin import (
-    DenseArrayBase,
-    IntegerAttr,
-    ModuleOp,
-    i64,
-)
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, ModuleOp, i64
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
@@ -177,8 +172,8 @@ def _request_panels(lines: Mapping[vector.LoadOp, Lin], analyzer: Analyzer) -> b
 
 @dataclass(frozen=True)
 class _Panel:
-    """A part of a buffer that is read in passes. inside: the loops over the panel, the innermost
-    first.  around: those over the passes, around them.  next: the bytes from a panel to the next one."""
+    """A part of a buffer that is read in passes. inside: the loops over the panel, the innermost first.  around: those
+    over the passes, around them.  next: the bytes from a panel to the next one."""
 
     inside: Sequence[AccessLoop]
     around: Sequence[AccessLoop]
