@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from ...core.walking import find_ops
-from ...dialects.tir import AccessOp, BlockOp, ForOp, LetOp, LoadOp, StoreOp, YieldOp
+from ...dialects.tir import AccessOp, AllocateOp, AllocBufferOp, BlockOp, ForOp, LetOp, LoadOp, StoreOp, YieldOp
 from ...dialects.tir.tree import has_effect, is_expression_op, is_pure_expression
 from ..index import Analyzer
 from ..private import uses_of_memory
@@ -20,7 +20,8 @@ def reductions_of_loop(loop: ForOp) -> list[Accumulator]:
     """The elements into which the iterations of a loop accumulate, by an operator whose operands may be reordered.
 
     The loop accesses the memory of such an element by one update alone, `C[f] = op(C[f], g)` of `match_reducer`, in any
-    nest of loops and branches; `f` is computed from values outside of the loop and from variables of loops inside.
+    nest of loops and branches; `f` is computed from values outside of the loop, from variables of loops inside, and from
+    elements of allocated memory that the loop does not write.
     """
     analyzer = Analyzer()
     return [a for store in _stores(loop) if (a := _reduction(loop, store, analyzer)) is not None]
@@ -84,7 +85,7 @@ def is_invariant(loop: ForOp, value: SSAValue) -> bool:
 
 
 def _is_invariant(loop: ForOp, value: SSAValue, inner: bool) -> bool:
-    """inner: whether variables of loops inside of the loop count as invariant."""
+    """inner: whether variables of loops inside of the loop, and elements that it only reads, count as invariant."""
     owner = value.owner
     if not loop.is_ancestor(owner):
         return True
@@ -94,8 +95,20 @@ def _is_invariant(loop: ForOp, value: SSAValue, inner: bool) -> bool:
             binding = next(axis.binding for axis, v in zip(parent.axes, parent.variables, strict=True) if v is value)
             return _is_invariant(loop, binding, inner)
         return inner and parent is not loop
-    pure = isinstance(owner, LetOp) or (is_pure_expression(owner) and not owner.regions)
-    return pure and all(_is_invariant(loop, operand, inner) for operand in owner.operands)
+    if isinstance(owner, LoadOp):
+        may_move = inner and _is_of_constant_memory(loop, owner)
+    else:
+        may_move = isinstance(owner, LetOp) or (is_pure_expression(owner) and not owner.regions)
+    return may_move and all(_is_invariant(loop, operand, inner) for operand in owner.operands)
+
+
+def _is_of_constant_memory(loop: ForOp, load: LoadOp) -> bool:
+    """Whether a load reads memory allocated outside of a loop that the loop only loads from."""
+    memory = memory_of(load.buffer)
+    is_allocated = memory is not None and isinstance(memory.owner, AllocBufferOp | AllocateOp)
+    if memory is None or not is_allocated or loop.is_ancestor(memory.owner):
+        return False
+    return all(isinstance(op, LoadOp) for op in uses_in(loop, memory))
 
 
 def _is_operand(analyzer: Analyzer, load: LoadOp, store: StoreOp) -> bool:

@@ -231,8 +231,9 @@ class Statements:
             self._store(env)
             return
         slot = pick(self.choices, slots)
-        # names, because an index of a reduction must not be computed from memory in its loop
+        # an index of a reduction must not be computed in its loop from memory that is not the function's own
         indices = [self.builder.let(self.budget.name("f"), each) for each in self.expressions.indices(env, slot)]
+        kept = [self._kept(each) for each in indices] if flag(self.choices, 3) else []
         others = replace(env, slots=tuple(s for s in env.slots if _root(s.buffer) is not _root(slot.buffer)))
         kind = pick(self.choices, ("add", "min", "max", "mul", "xor", "and", "or", "sub"))
         with ExitStack() as nest:
@@ -244,8 +245,16 @@ class Statements:
                 branch = self.builder.insert(IfOp(self.expressions.value(inner, _BOOL, 1)))
                 nest.enter_context(self._in(branch.then.block))
             value = self.expressions.value(inner, slot.dtype, 2)
+            if kept:
+                indices = [self.builder.load(buffer, [self.builder.const(0, i32)]) for buffer in kept]
             total = self.builder.binary(kind, self.builder.load(slot.buffer, indices), value)
             self.builder.store(total, slot.buffer, indices)
+
+    def _kept(self, value: SSAValue) -> SSAValue:
+        """A new buffer of one element, with a value."""
+        buffer = self.builder.insert(AllocBufferOp(self.budget.name("K"), value.type, [1])).buffer
+        self.builder.store(value, buffer, [self.builder.const(0, i32)])
+        return buffer
 
     def _tiles(self, env: Environment) -> None:
         """A loop over the tiles of a symbolic extent, and one over the elements of a tile, with a condition."""

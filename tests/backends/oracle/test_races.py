@@ -279,3 +279,43 @@ tir.func @main("A" %A: memref<8xf32>, "n" %n: i32) {
 
 def test_unchecked_programs_read_garbage() -> None:
     run(HALF_FILLED, np.zeros(8, np.float32), 0, check=False)
+
+
+REDUCTION_IN_THREADS = """
+@T.prim_func
+def main(A: T.Buffer((7,), "int32")):
+    for bx in T.thread_binding(1, thread="blockIdx.x"):
+        for tx in T.thread_binding(1, thread="threadIdx.x"):
+            for i in range(7):
+                f: T.int32 = A[i] & 3
+                for j in T.vectorized(4):
+                    A[f] = A[f] + 2
+"""
+
+
+def test_lanes_reduce_into_an_element_whose_index_each_thread_keeps_in_its_memory() -> None:
+    initial = np.array([3, 5, 2, 9, 4, 1, 6], np.int32)
+    expected = initial.copy()
+    for i in range(7):
+        expected[expected[i] & 3] += 8
+    array = initial.copy()
+    run(REDUCTION_IN_THREADS, array)
+    np.testing.assert_array_equal(array, expected)
+
+
+KEPT_INDEX = """
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
+    K = T.alloc_buffer((1,), "int32")
+    K[0] = B[0] & 7
+    for j in T.vectorized(8):
+        A[{index}] = A[{index}] + j
+"""
+
+
+def test_an_element_that_a_loop_only_reads_may_be_an_index_of_its_reduction_if_it_is_in_memory_of_the_function() -> None:
+    array = np.zeros(8, np.int32)
+    run(KEPT_INDEX.format(index="K[0]"), array, np.full(8, 3, np.int32))
+    assert array.tolist() == [0, 0, 0, 28, 0, 0, 0, 0]
+    with excluded(r"race on A\[3\]"):
+        run(KEPT_INDEX.format(index="B[0]"), np.zeros(8, np.int32), np.full(8, 3, np.int32))
