@@ -12,6 +12,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `stepwell cache` to a parser."""
     parser.description = f"shows the cache of compiled programs; {VARIABLE} names its folder, or is off"
     parser.add_argument("--clear", action="store_true", help="remove all entries")
+    parser.set_defaults(command=cache_command)
 
 
 def cache_command(options: argparse.Namespace) -> int:

@@ -39,6 +39,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--sanitize", action="store_true", help="detect undefined behavior at run time (llvm)")
     add_remarks_options(parser)
     add("--print-after", action="append", default=[], metavar="PASS", help="show the program behind a pass")
+    parser.set_defaults(command=compile_command)
 
 
 def add_graph_options(parser: argparse.ArgumentParser) -> list[argparse.Action]:

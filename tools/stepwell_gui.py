@@ -21,7 +21,7 @@ from ..core.errors import PluginError
 from ..core.plugins import installed_universe, warn_of_package
 from ..dialects import get_all_dialects
 from .frontends import TVMSCRIPT
-from .stepwell_opt import report_user_errors
+from .user_errors import report_user_errors
 
 if TYPE_CHECKING:
     from .explorer import Explorer

@@ -11,19 +11,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-import traceback
-import warnings
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from io import TextIOBase
 from pathlib import Path
-from typing import IO, Any, ClassVar, cast
+from typing import ClassVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import parse_spec
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError, UnregisteredConstructException
 from xdsl.utils.target import Target as OutputTarget
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -31,36 +26,28 @@ from ..backends.validation import validate_passes
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.cpu import cpu_of
 from ..core.diagnostics import did_you_mean
-from ..core.errors import FaultyPassError, OptionError, PluginWarning, StepwellError
+from ..core.errors import OptionError
 from ..core.plugins import installed_universe
 from ..core.target import Target
+from ..core.versions import versions
 from ..module import Module
 from ..transforms.observers import PassObserver, observe_passes
 from ..transforms.pipelines import Landing, Options, parse_passes, run_in_place
 from ..transforms.pipelines.landings import landings_until
 from ..transforms.pipelines.lowering import go_down_in_place
-from ..transforms.reproducers import ReproducerWriter, read_reproducer, versions
+from ..transforms.reproducers import ReproducerWriter, read_reproducer
 from ..transforms.timing import report_times
 from . import universe
-from .entry import report_interrupts
 from .frontends import STANDARD_INPUT, ReadsTvmscript
 from .pass_printing import ALL, PassPrinter
 from .remarks import add_remarks_options, complete_remarks_option, report_decisions
 from .usage import refuse_arguments
+from .user_errors import report_user_errors
 
 _SHORT_TARGETS = {"llvm": "stepwell-llvm", "asm": "stepwell-asm", "cuda": "stepwell-cuda", "c": "stepwell-c"}
 _VALIDATE = "--validate"
 _LOWERING_TARGETS = (*_SHORT_TARGETS, *_SHORT_TARGETS.values())
 """The targets that lower programs."""
-
-_MISTAKES = (
-    StepwellError,
-    ParseError,
-    ArgSpecParseError,
-    DiagnosticException,
-    UnregisteredConstructException,
-    OSError,
-)
 
 
 class StepwellOptMain(ReadsTvmscript, xDSLOptMain):
@@ -191,44 +178,3 @@ def main(args: Sequence[str] | None = None) -> None:
     with report_user_errors(), report_decisions(tool.args):
         tool.check_frontend()
         tool.run()
-
-
-@contextmanager
-def report_user_errors(*more: type[Exception]) -> Generator[None, None, None]:
-    """Reports a user error on stderr and exits with 1, an interrupt of the keyboard in one line, and a warning of a
-    broken package in another."""
-    try:
-        with report_interrupts(), warnings.catch_warnings():
-            warnings.showwarning = partial(_show_warning, warnings.showwarning)
-            yield
-    except (*_MISTAKES, *more) as error:
-        _show_traceback(error, sys.stderr)
-        show_error(error, sys.stderr)
-        sys.exit(1)
-
-
-def _show_warning(
-    others: Callable[..., None], message: Warning | str, category: type[Warning], *arguments: Any
-) -> None:
-    """Shows a warning on stderr: of a package in one line, others as before."""
-    if issubclass(category, PluginWarning):
-        print(f"warning: {message}", file=sys.stderr)
-    else:
-        others(message, category, *arguments)
-
-
-def show_error(error: BaseException, stream: TextIOBase | IO[str]) -> None:
-    """Prints the message and the notes of an error, without a traceback."""
-    text = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-    print(text if "error:" in text else f"error: {text}", file=stream)
-    for note in getattr(error, "__notes__", ()):
-        print(note, file=stream)
-
-
-def _show_traceback(error: BaseException, stream: TextIOBase | IO[str]) -> None:
-    """Prints the traceback of an exception in a pass, from the pass on."""
-    cause = error.__cause__
-    if not isinstance(error, FaultyPassError) or cause is None or isinstance(cause, StepwellError):
-        return
-    below = cause.__traceback__.tb_next if cause.__traceback__ is not None else None
-    print("".join(traceback.format_exception(cause.with_traceback(below), chain=False)), file=stream)

@@ -32,7 +32,7 @@ from ..backends.interpreter import array_of, register_implementations
 from ..core import xdsl_compat as xdsl_compat  # arith on vectors, for upstream modules too
 from ..core.errors import ArgumentError, OptionError
 from .frontends import ReadsTvmscript
-from .stepwell_opt import report_user_errors
+from .user_errors import report_user_errors
 
 
 class StepwellRunMain(ReadsTvmscript, xDSLRunMain):

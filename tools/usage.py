@@ -1,4 +1,4 @@
-"""Usage errors of the commands: unknown arguments and commands, with the nearest name."""
+"""The types of options, and usage errors of the commands: unknown arguments and commands, with the nearest name."""
 
 from __future__ import annotations
 
@@ -32,3 +32,26 @@ def refuse_arguments(parser: argparse.ArgumentParser, unknown: Sequence[str]) ->
 
 def _options(parser: argparse.ArgumentParser) -> list[str]:
     return [name for action in parser._actions for name in action.option_strings]  # pyright: ignore[reportPrivateUsage]
+
+
+# The types of options
+
+
+def named_size(text: str) -> tuple[str, int]:
+    """The name and the number of `NAME=N`."""
+    name, _, number = text.partition("=")
+    if not name.isidentifier() or not number.isdecimal():
+        raise argparse.ArgumentTypeError(f"expected NAME=N, got {text!r}")
+    return name, int(number)
+
+
+def positive_number(text: str) -> int:
+    """A number of 1 at least."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a positive number, got {text!r}")
+    return int(text)
+
+
+def positive_numbers(text: str) -> list[int]:
+    """Positive numbers, separated by commas."""
+    return [positive_number(part) for part in text.split(",")]

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
-import sys
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -17,6 +14,7 @@ from xdsl.passes import ModulePass
 
 from ..core.cache import digest
 from ..core.errors import FaultyPassError, StepwellError
+from ..core.versions import versions
 from ..module import Module
 from .observers import PassObserver, observe_nothing, observe_passes, pass_observers
 
@@ -24,7 +22,6 @@ VARIABLE = "STEPWELL_REPRODUCERS"
 """The environment variable with the folder of reproducers, by default that of temporary files; `off` for none."""
 _OFF = "off"
 _HEADER = "// reproducer: replay with stepwell-opt FILE"
-_PACKAGES = ("stepwell", "xdsl", "llvmlite", "numpy")
 _FIELD = re.compile(r"// (passes|options|versions): (.*)")
 
 
@@ -86,21 +83,6 @@ def _text(module: Module, passes: str, options: tuple[str, ...], error: str) -> 
     lines += [f"// versions: {versions()}", *(f"// {line}".rstrip() for line in error.splitlines())]
     lines += ["// the arrays of the constants are not in this file"] if module.constants else []
     return "\n".join([*lines, str(module), ""])
-
-
-def versions() -> str:
-    """The versions of Stepwell and of the packages that determine its results, of Python and of the system."""
-    return ", ".join(
-        [*_package_versions(), f"Python {platform.python_version()}", f"{sys.platform} {platform.machine()}"]
-    )
-
-
-def _package_versions() -> Iterator[str]:
-    for name in _PACKAGES:
-        try:
-            yield f"{name} {version(name)}"
-        except PackageNotFoundError:  # a checkout that is not installed
-            yield f"{name} (not installed)"
 
 
 @dataclass(frozen=True)

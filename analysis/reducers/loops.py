@@ -20,8 +20,8 @@ def reductions_of_loop(loop: ForOp) -> list[Accumulator]:
     """The elements into which the iterations of a loop accumulate, by an operator whose operands may be reordered.
 
     The loop accesses the memory of such an element by one update alone, `C[f] = op(C[f], g)` of `match_reducer`, in any
-    nest of loops and branches; `f` is computed from values outside of the loop, from variables of loops inside, and from
-    elements of allocated memory that the loop does not write.
+    nest of loops and branches; `f` is computed from values outside of the loop, from variables of loops inside, and
+    from elements of allocated memory that the loop does not write.
     """
     analyzer = Analyzer()
     return [a for store in _stores(loop) if (a := _reduction(loop, store, analyzer)) is not None]

@@ -10,14 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...core.array_files import restore_dtype
-from ...core.dtypes import numpy_dtype, parse_dtype
 from ...core.errors import ArgumentError
+from ...core.fills import filled
 from .steps import TensorSpec
 
 Array: TypeAlias = npt.NDArray[Any]
-
-FILLS = ("random", "zeros", "ones")
-"""The contents of generated inputs. Random: floats are standard normal, integers 0 or 1, since they may be indices."""
 
 
 class UnknownSizeError(ArgumentError):
@@ -57,8 +54,4 @@ def _generate(spec: TensorSpec, fill: str, rng: np.random.Generator, sizes: Mapp
     for name in size_names(spec):
         if name not in sizes:
             raise UnknownSizeError(spec, name)
-    shape, dtype = spec.concrete(sizes), numpy_dtype(spec.dtype)
-    if fill != "random":
-        return np.full(shape, fill == "ones", dtype)
-    is_float = parse_dtype(spec.dtype).is_float
-    return (rng.standard_normal(shape) if is_float else rng.integers(0, 2, shape)).astype(dtype)
+    return filled(spec.concrete(sizes), spec.dtype, fill, rng)

@@ -2,6 +2,7 @@
 
 import io
 import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -239,13 +240,40 @@ def test_an_interrupt_of_the_imports_is_one_line(
     assert capsys.readouterr().err == "interrupted\n"
 
 
-def test_only_the_command_fuzz_imports_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    completed: list[str] = []
-    monkeypatch.setattr(stepwell, "_complete_fuzz", lambda parser: completed.append(parser.prog))
-    for words in (["--version"], ["fuzz", "--help"]):
-        with pytest.raises(SystemExit):
-            main(words)
-    assert completed == ["stepwell fuzz"]
+def test_a_command_alone_is_imported() -> None:
+    code = """
+import sys
+from stepwell.tools import stepwell
+try:
+    stepwell.main(sys.argv[1:])
+except SystemExit:
+    pass
+print([name for name in ("hypothesis", "numpy", "stepwell.operators", "stepwell.module") if name in sys.modules])
+"""
+    for words, imported in (
+        (["--help"], []),
+        (["cache"], []),
+        (["runn"], ["numpy", "stepwell.module"]),
+        (["run", str(ROOT / "examples/vector_add.py")], ["numpy", "stepwell.module"]),
+    ):
+        process = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+        assert process.stdout.splitlines()[-1] == str(imported)
+
+
+def test_a_command_without_its_packages_says_how_to_install_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise ModuleNotFoundError("No module named 'hypothesis'", name="hypothesis")
+
+    monkeypatch.setattr(stepwell, "import_module", refuse)
+    with pytest.raises(SystemExit) as stop:
+        main(["fuzz"])
+    assert stop.value.code == 1
+    expected = "error: stepwell fuzz needs the package hypothesis: pip install 'stepwell[fuzz]'\n"
+    assert capsys.readouterr().err == expected
+    with pytest.raises(ModuleNotFoundError):
+        main(["run"])
 
 
 def test_progress_is_shown_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -401,12 +429,12 @@ def test_the_cache_is_shown_and_cleared(
     assert cache_command(capsys) == ["no cache"]
 
 
-@pytest.mark.parametrize("stage", ["run_program", "_parser"])
+@pytest.mark.parametrize("stage", ["stepwell._parser", "run.run_program"])
 def test_an_interrupt_ends_a_command_with_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(stepwell, stage, interrupt)
+    monkeypatch.setattr(f"stepwell.tools.{stage}", interrupt)
     assert run(capsys, "x.py") == (130, "", "interrupted\n")

@@ -14,10 +14,10 @@ from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
+from stepwell.core.versions import versions
 from stepwell.tools.pass_printing import difference
 from stepwell.tools.stepwell_opt import StepwellOptMain, main
 from stepwell.transforms import reproducers
-from stepwell.transforms.reproducers import versions
 
 VECTOR_ADD = """\
 @T.prim_func

@@ -29,6 +29,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="the page (default: FILE.html)")
     parser.add_argument("-p", "--passes", default="", metavar="PASSES", help="a pipeline to apply first")
     parser.add_argument("--target", default="llvm", help="llvm (the default) or cuda, with options")
+    parser.set_defaults(command=explain_command)
 
 
 def explain_command(options: argparse.Namespace) -> int:

@@ -34,6 +34,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--corpus", type=Path, default=FINDINGS, metavar="FOLDER", help=f"of findings (default {FINDINGS})")
     add("--tests", action="append", metavar="PATH", help="random tests of a checkout, to run as well")
     add("--replay", type=Path, metavar="FILE.json", help="check the input of one finding again")
+    parser.set_defaults(command=fuzz_command)
 
 
 def fuzz_command(options: argparse.Namespace) -> int:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from ...backends.build import build
 from ...backends.graph import Executable, GraphExecutor, build_graph
-from ...backends.graph.inputs import FILLS
 from ...backends.validation.inputs import InputGenerator
 from ...core.cpu import CpuModel, cpu_of
 from ...core.errors import OptionError, UnsupportedError
+from ...core.fills import FILLS
 from ...core.processors import get_num_threads
 from ...core.target import Target
 from ...dialects.tir import FuncOp
@@ -20,19 +18,20 @@ from ...module import has_graphs
 from ..compiling import add_graph_options, read_graph
 from ..programs import check_sizes, entry_of, read_program, refuse_options
 from ..running import graph_inputs
+from ..usage import named_size, positive_numbers
 from .drawing import FORMATS, check_format, draw
 from .kernels import Kernel, kernel_of_program, kernels_of_graph
 from .machine import measure_limits
 from .report import report
 
 
-def add_options(parser: argparse.ArgumentParser, size: Callable[[str], Any], counts: Callable[[str], Any]) -> None:
-    """Adds the options of `stepwell profile` to a parser. size, counts: the types of `--size` and `--threads`."""
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `stepwell profile` to a parser."""
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help="a model (.onnx), a program (.py, .mlir), or a compiled graph")
-    add("--threads", type=counts, metavar="N,...", help="the numbers of threads to measure with")
+    add("--threads", type=positive_numbers, metavar="N,...", help="the numbers of threads to measure with")
     add("--number", type=int, default=10, help="measured runs (default 10)")
-    add("--size", type=size, action="append", default=[], metavar="NAME=N", help="a symbolic size")
+    add("--size", type=named_size, action="append", default=[], metavar="NAME=N", help="a symbolic size")
     add("--seed", type=int, default=0, help="of the made-up inputs")
     of_graphs = [
         add("-i", "--inputs", type=Path, metavar="FILE.npz", help="arrays by the names of inputs of a graph"),
@@ -44,7 +43,9 @@ def add_options(parser: argparse.ArgumentParser, size: Callable[[str], Any], cou
         add("--entry", metavar="NAME", help="the function to compile (main, or the only one)"),
         add("--target", default="llvm", help="the processor and libraries: 'llvm -libs=cblas'"),
     ]
-    parser.set_defaults(of_graphs=[*of_graphs, *of_models], of_sources=[*of_models, *of_sources])
+    parser.set_defaults(
+        command=profile_command, of_graphs=[*of_graphs, *of_models], of_sources=[*of_models, *of_sources]
+    )
 
 
 def profile_command(options: argparse.Namespace) -> int:

@@ -31,6 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     tests.add_argument("--message", metavar="TEXT", help="the message of the error contains a text")
     add("-p", "--passes", default="", help="the pipeline, which is reduced too (default: the lowering to native code)")
     add("-o", "--output", type=Path, metavar="FILE", help="the reduced program (default: FILE with .reduced)")
+    parser.set_defaults(command=reduce_command)
 
 
 def reduce_command(options: argparse.Namespace) -> int:

@@ -313,7 +313,9 @@ def main(A: T.Buffer((8,), "int32"), B: T.Buffer((8,), "int32")):
 """
 
 
-def test_an_element_that_a_loop_only_reads_may_be_an_index_of_its_reduction_if_it_is_in_memory_of_the_function() -> None:
+def test_an_element_that_a_loop_only_reads_may_be_an_index_of_its_reduction_if_it_is_in_memory_of_the_function() -> (
+    None
+):
     array = np.zeros(8, np.int32)
     run(KEPT_INDEX.format(index="K[0]"), array, np.full(8, 3, np.int32))
     assert array.tolist() == [0, 0, 0, 28, 0, 0, 0, 0]

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from .....backends.graph.inputs import FILLS
 from .....core.errors import StepwellError
+from .....core.fills import FILLS
 from ... import version
 from ...absent import report_absent
 from .autotuner import TUNERS, tune_model

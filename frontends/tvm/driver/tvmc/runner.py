@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from .....backends.devices import Device
-from .....backends.graph.inputs import FILLS, complete_inputs
+from .....backends.graph.inputs import complete_inputs
 from .....core.array_files import read_arrays
 from .....core.arrays import plain_array
 from .....core.diagnostics import did_you_mean
 from .....core.errors import OptionError
+from .....core.fills import FILLS
 from ...absent import refuse_options, report_absent
 from ...contrib.debugger.debug_executor import GraphModuleDebug
 from ...devices import device as device_named
