@@ -13,6 +13,7 @@ from typing import Any
 
 from ...core.errors import OptionError
 from .absent import ABSENT, ABSENT_MODULES, AbsentModule, absent_module
+from .submodules import PARTS
 
 _ROOT = __name__.rpartition(".")[0]
 _PACKAGE = _ROOT.partition(".")[0]
@@ -76,7 +77,8 @@ class _FunctionModule(ModuleType):
 
     def __init__(self, name: str, function: Callable[..., Any], package: ModuleType):
         super().__init__(name, function.__doc__)
-        self.__all__ = [*package.__all__]
+        public = [each for each in vars(package) if not each.startswith("_")]
+        self.__all__: list[str] = [*getattr(package, "__all__", public)]
         self._function, self._package = function, package
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -110,15 +112,24 @@ def _own_module(name: str) -> ModuleType | None:
     module = importlib.import_module(NAMES[head])
     for part in filter(None, rest.split(".")):
         inner = f"{module.__name__}.{part}"
-        if inner.startswith(_ROOT) and find_spec(inner) is not None:
+        if inner.startswith(_ROOT) and _is_module(inner):
             module = importlib.import_module(inner)
             continue
         if part == module.__name__.rpartition(".")[2]:
             continue  # `tvm.relay.op.nn.nn`: the file that has the names of the package around it
-        attribute = getattr(module, part, None)
-        if isinstance(attribute, FunctionType) and f"{module.__name__}.".startswith(f"{NAMES['topi']}."):
-            attribute = _FunctionModule(inner, attribute, module)
-        if not isinstance(attribute, ModuleType) or not attribute.__name__.startswith(_PACKAGE):
+        is_part = part in PARTS.get(module.__name__.replace(_ROOT, "tvm", 1), ())
+        is_of_topi = f"{module.__name__}.".startswith(f"{NAMES['topi']}.")
+        attribute: Any = getattr(module, part, module if is_part else None)
+        if isinstance(attribute, FunctionType) and (is_part or is_of_topi):
+            attribute = _FunctionModule(name, attribute, module)
+        if not isinstance(attribute, ModuleType):
+            return None
+        if not attribute.__name__.startswith(_PACKAGE) and not isinstance(attribute, _FunctionModule):
             return None
         module = attribute
     return module
+
+
+def _is_module(name: str) -> bool:
+    """Whether a name is that of a module that has been imported, or of a file."""
+    return name in sys.modules or (name.rpartition(".")[0] in sys.modules and find_spec(name) is not None)
