@@ -119,7 +119,7 @@ SUBMODULES: dict[str, dict[str, str]] = {
     "tvm.hybrid": {"runtime": "tvm.hybrid.numbers"},
     "tvm.testing": {"utils": "tvm.testing"},
     "tvm.tir": {
-        **dict.fromkeys(("block_scope", "buffer", "expr", "function", "generic", "op", "schedule", "stmt"), "tvm.tir"),
+        **dict.fromkeys(("block_scope", "buffer", "expr", "function", "op", "schedule", "stmt"), "tvm.tir"),
         "pipeline": "tvm.tir.pipelines",
     },
     "tvm.tir.analysis": dict.fromkeys(("_ffi_api", "analysis"), "tvm.tir.analysis"),

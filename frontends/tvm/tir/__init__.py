@@ -85,7 +85,7 @@ from ..nodes.stmt import (
     stmt_list,
     stmt_seq,
 )
-from . import analysis, functions, ir_builder, stmt_functor, testing, transform
+from . import analysis, functions, generic, ir_builder, stmt_functor, testing, transform
 from .builtins import BUILTINS
 from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .functions import *  # noqa: F403

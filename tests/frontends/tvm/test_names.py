@@ -1018,3 +1018,30 @@ def test_a_module_has_the_registered_functions_of_its_prefix() -> None:
     with patch.dict(sys.modules, {module.__name__: module}):
         tvm_ffi.init_ffi_api("names_of_a_test")
     assert module.twice(4) == 8  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_arithmetic_by_name() -> None:
+    generic = tvm.tir.generic
+    n, a = te.var("n"), te.placeholder((4,), name="A")
+    assert str(generic.add(n, 1)) == "n + 1"
+    assert str(generic.subtract(1, n)) == "1 - n"
+    assert str(generic.multiply(n, n)) == "n * n"
+    assert str(generic.divide(n, 2)) == str(tir.div(n, 2))
+    assert str(generic.floordiv(n, 2)) == "n // 2"
+    assert generic.cast(n, "float32").dtype == "float32"
+    assert generic.cast(a, "int8").dtype == "int8"
+    assert generic.divide(1.0, a).shape == a.shape
+
+
+def test_a_flattened_buffer_has_a_dimension_for_each_axis_of_memory() -> None:
+    n = te.var("n")
+    whole = tir.decl_buffer((4, n))
+    flat = whole.get_flattened_buffer()
+    assert [str(size) for size in flat.shape] == ["4 * n"]
+    assert flat.get_flattened_buffer() is flat
+    parts = tir.decl_buffer((4, 16, 32), axis_separators=[2]).get_flattened_buffer()
+    assert list(parts.shape) == [64, 32]
+    assert parts.axis_separators == (1,)
+    strided = tir.decl_buffer((4, 6), strides=(8, 1), elem_offset=3).get_flattened_buffer()
+    assert list(strided.shape) == [32]
+    assert strided.elem_offset == 3
