@@ -348,9 +348,7 @@ class AccessCollector:
         """{ instance -> element } of { values of all dimensions -> element }."""
         return points.project_out(isl.dim_type.in_, len(self.variables), self.affine.rank - len(self.variables))
 
-    def _relation_of_points(
-        self, where: isl.Set, functions: Sequence[isl.PwAff | None], memory: SSAValue
-    ) -> isl.Map:
+    def _relation_of_points(self, where: isl.Set, functions: Sequence[isl.PwAff | None], memory: SSAValue) -> isl.Map:
         extents = _extents(memory)
         values = [
             self._any_index(extents[n] if n < len(extents) else None) if function is None else function
@@ -395,7 +393,6 @@ class AccessCollector:
             if name is not None:
                 for n in numbers:
                     self.collected_accesses[n] = replace(self.collected_accesses[n], reduction=name)
-
 
     # Results
 

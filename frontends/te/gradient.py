@@ -186,7 +186,9 @@ def _slope_at(value: PrimExpr, source: Tensor, places: Sequence[Var], name: str)
         if load.producer == source:
             slope = _derivative(value, load, name)
             if slope is not None:
-                same = [index.equal(cast(index.dtype, place)) for index, place in zip(load.indices, places, strict=True)]
+                same = [
+                    index.equal(cast(index.dtype, place)) for index, place in zip(load.indices, places, strict=True)
+                ]
                 total = total + (Select(scalar.all(*same), slope, const(0, slope.dtype)) if same else slope)
     return total
 

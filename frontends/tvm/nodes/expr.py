@@ -58,9 +58,7 @@ class RegionBuffer(DeclaredBuffer):
         data = self.data
         pointer = pointer_of(data) if isinstance(data, BufferPointer) else data
         separators = tuple(range(1, len(groups)))
-        flat = DeclaredBuffer(
-            self.name, tuple(shape), self.data_type, (), self.elem_offset, self.memory, separators
-        )
+        flat = DeclaredBuffer(self.name, tuple(shape), self.data_type, (), self.elem_offset, self.memory, separators)
         return PointedBuffer(flat, pointer)
 
     def _side(self, place: Any, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr, Any]:

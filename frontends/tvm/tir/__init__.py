@@ -350,6 +350,7 @@ __all__ = [
     "call_packed",
     "const",
     "decl_buffer",
+    "generic",
     "if_then_else",
     "ir_builder",
     "layout",

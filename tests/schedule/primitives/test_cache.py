@@ -509,7 +509,10 @@ def test_a_block_that_reads_its_own_writes_writes_to_a_copy(old: str, new: str) 
     ("old", "new"),
     [
         ("C[vi, j] = A[vi, j]\n", "C[vi, j] = C[vi, 3 - j] + A[vi, j]\n"),
-        ("                C[vi, j] = A[vi, j]\n", "                if vi < 4:\n                    C[vi, j] = A[vi, j]\n"),
+        (
+            "                C[vi, j] = A[vi, j]\n",
+            "                if vi < 4:\n                    C[vi, j] = A[vi, j]\n",
+        ),
         ("in range(4):\n                C[vi, j] = A", "in range(3):\n                C[vi, j] = A"),
     ],
 )
