@@ -142,3 +142,14 @@ def test_tiles_of_another_extent_become_tiles_of_this_one() -> None:
     assert [sch.get(v) for v in sch.sample_perfect_tile(second, 2, decision=[7, 1])] == [3, 1]
     assert "decision=[2, 2, 3]" in str(sch.trace)
     assert "decision=[3, 1]" in str(sch.trace)
+
+
+def test_the_value_of_an_annotation_is_an_input() -> None:
+    sch = schedule()
+    sch.annotate(sch.get_block("B"), "meta_schedule.parallel", 64)
+    sch.annotate(sch.get_block("C"), "key", sch.sample_categorical([16, 32], [0.5, 0.5], decision=1))
+    constant, number = (inst for inst in sch.trace.insts if inst.kind.name == "Annotate")
+    assert int(constant.inputs[1]) == 64
+    assert constant.attrs == ["meta_schedule.parallel"]
+    assert len(number.inputs) == 2
+    assert number.attrs == ["key"]
