@@ -1045,3 +1045,32 @@ def test_a_flattened_buffer_has_a_dimension_for_each_axis_of_memory() -> None:
     strided = tir.decl_buffer((4, 6), strides=(8, 1), elem_offset=3).get_flattened_buffer()
     assert list(strided.shape) == [32]
     assert strided.elem_offset == 3
+
+
+def test_variables_of_a_function_are_declared_once() -> None:
+    x, y = te.var("x"), te.var("y")
+    z = tir.Evaluate(x + y)
+    assert tir.analysis.verify_ssa(tir.PrimFunc([x, y], z))
+    assert not tir.analysis.verify_ssa(tir.PrimFunc([x, y], tir.LetStmt(x, 1, z)))
+    loop = tir.For(x, 0, 4, tir.ForKind.SERIAL, z)
+    assert tir.analysis.verify_ssa(tir.PrimFunc([y], loop))
+    assert not tir.analysis.verify_ssa(tir.PrimFunc([y], tir.SeqStmt([loop, loop])))
+    _, a, b = shifted()
+    assert tir.analysis.verify_ssa(te.create_prim_func([a, b]))
+
+
+def test_blocks_with_axes_use_no_loops_inside() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+"""
+    assert tir.analysis.verify_well_formed(tvm.script.from_source(text))
+    assert tir.analysis.verify_well_formed(tvm.script.from_source(text.replace("v = T.axis.spatial(8, i)", "v = i")))
+    wrong = tvm.script.from_source(text.replace("A[v]", "A[i]"))
+    assert not tir.analysis.verify_well_formed(wrong, assert_mode=False)
+    with pytest.raises(tvm.TVMError, match="block B: loop variable i is used inside of it, expected an axis"):
+        tir.analysis.verify_well_formed(wrong)
