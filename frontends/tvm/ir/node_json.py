@@ -39,9 +39,9 @@ _UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def save_json(node: Any) -> str:
-    """The text of a module, a function, an expression, a type, a place in a text, an array on the processor, or a list, a
-    dictionary, a text or a number. ArgumentError for other objects. Functions on buffers and of relax are texts of their
-    own, which TVM does not read."""
+    """The text of a module, a function, an expression, a type, a place in a text, an array on the processor, or a list,
+    a dictionary, a text or a number. ArgumentError for other objects. Functions on buffers and of relax are texts of
+    their own, which TVM does not read."""
     writer = _Writer()
     root = writer.position(node)
     data = {"root": root, "nodes": writer.nodes, "b64ndarrays": writer.arrays, "attrs": {"tvm_version": VERSION}}
