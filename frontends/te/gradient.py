@@ -175,7 +175,7 @@ def _jacobian(body: Reduce, tensor: Tensor, source: Tensor, op: ComputeOp) -> Te
         values = own.exprs(terms), list(fresh.values()), own.expr(condition), own.exprs(init)
         return reductions(combiner, *values)
 
-    results = compute((*tensor.shape, *source.shape), element, name=f"{tensor.name}_jacobian")
+    results = compute((*tensor.shape, *source.shape), element, name=f"{tensor.name}_slopes")
     return results[len(body.source) + kept.index(tensor.value_index)]
 
 
