@@ -119,7 +119,8 @@ def test_a_record_is_read_from_its_json(tmp_path: Path) -> None:
     info = ms.arg_info.ArgInfo.from_prim_func(kernel()["main"])
     record = ms.database.TuningRecord(stored.trace, stored.workload, [1.5, 2.5], stored.target, info)
     values = json.loads(json.dumps(record.as_json()))
-    of_tvm = [stored.trace.as_json(), [1.5, 2.5], {"kind": "llvm"}, [each.as_json() for each in info]]
+    trace: Any = stored.trace
+    of_tvm = [trace.as_json(), [1.5, 2.5], {"kind": "llvm"}, [each.as_json() for each in info]]
     for each in (values, of_tvm):
         again = ms.database.TuningRecord.from_json(each, record.workload)
         assert str(again.trace) == str(record.trace)

@@ -1035,14 +1035,18 @@ def test_arithmetic_by_name() -> None:
 
 def test_a_flattened_buffer_has_a_dimension_for_each_axis_of_memory() -> None:
     n = te.var("n")
-    whole = tir.decl_buffer((4, n))
-    flat = whole.get_flattened_buffer()
+
+    def flattened(*args: Any, **options: Any) -> Any:
+        buffer: Any = tir.decl_buffer(*args, **options)
+        return buffer.get_flattened_buffer()
+
+    flat = flattened((4, n))
     assert [str(size) for size in flat.shape] == ["4 * n"]
     assert flat.get_flattened_buffer() is flat
-    parts = tir.decl_buffer((4, 16, 32), axis_separators=[2]).get_flattened_buffer()
+    parts = flattened((4, 16, 32), axis_separators=[2])
     assert list(parts.shape) == [64, 32]
     assert parts.axis_separators == (1,)
-    strided = tir.decl_buffer((4, 6), strides=(8, 1), elem_offset=3).get_flattened_buffer()
+    strided = flattened((4, 6), strides=(8, 1), elem_offset=3)
     assert list(strided.shape) == [32]
     assert strided.elem_offset == 3
 
