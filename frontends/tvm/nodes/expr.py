@@ -55,7 +55,7 @@ class RegionBuffer(DeclaredBuffer):
             shape = [self.shape[group[0]] * self.strides[group[0]] for group in groups]
         else:
             shape = [as_expr(prod(self.shape[n] for n in group)) for group in groups]
-        data = self.data
+        data: Any = self.data
         pointer = pointer_of(data) if isinstance(data, BufferPointer) else data
         separators = tuple(range(1, len(groups)))
         flat = DeclaredBuffer(self.name, tuple(shape), self.data_type, (), self.elem_offset, self.memory, separators)
