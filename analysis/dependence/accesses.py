@@ -48,6 +48,7 @@ from ...dialects.tir import (
 from ...dialects.tir.tree import has_effect
 from .. import isl
 from ..index import Analyzer, Atom, type_range
+from ..scopes import ancestors
 from ..threads.atomics import is_atomic
 from ..threads.fragments import is_matrix_operation, matrix_accesses
 from ..threads.memories import buffer_of, memory_of, pointer_views
@@ -110,16 +111,14 @@ class AccessCollector:
         self._start([op])
         self._top = op
         self._visit_block(op.body.block, self._context)
-        self._recognize()
-        return self.collected_accesses
+        return self._finish()
 
     def ops(self, ops: Sequence[Operation]) -> list[StatementAccess]:
         """The accesses of ops that run one after the other."""
         self._start(ops)
         for op in ops:
             self._op(op, self._context)
-        self._recognize()
-        return self.collected_accesses
+        return self._finish()
 
     def _start(self, ops: Sequence[Operation]) -> None:
         inner = sum(_dimensions(op) for top in ops for op in top.walk() if op not in ops or not isinstance(op, BlockOp))
@@ -129,7 +128,13 @@ class AccessCollector:
         self._context = AccessContext(self.affine.universe())
         self._locals: set[SSAValue] = set()
         self._top: BlockOp | None = None
+        self._points: dict[Operation, isl.Map] = {}
         self.collected_accesses = []
+
+    def _finish(self) -> list[StatementAccess]:
+        self._recognize()
+        self._remove_reads_of_results()
+        return self.collected_accesses
 
     # Walking
 
@@ -297,7 +302,8 @@ class AccessCollector:
             functions.append(function)
         functions = self._translate_regions(op.buffer, functions)
         affine = all(f is not None for f in functions)
-        relation = self._relation(where, functions, memory)
+        self._points[op] = self._relation_of_points(where, functions, memory)
+        relation = self._project(self._points[op])
         self.collected_accesses.append(
             StatementAccess(op, memory, is_write, relation, exact and affine, None, context.in_init, not affine)
         )
@@ -336,14 +342,19 @@ class AccessCollector:
         return functions
 
     def _relation(self, where: isl.Set, functions: Sequence[isl.PwAff | None], memory: SSAValue) -> isl.Map:
+        return self._project(self._relation_of_points(where, functions, memory))
+
+    def _project(self, points: isl.Map) -> isl.Map:
+        """{ instance -> element } of { values of all dimensions -> element }."""
+        return points.project_out(isl.dim_type.in_, len(self.variables), self.affine.rank - len(self.variables))
+
+    def _relation_of_points(self, where: isl.Set, functions: Sequence[isl.PwAff | None], memory: SSAValue) -> isl.Map:
         extents = _extents(memory)
         values = [
             self._any_index(extents[n] if n < len(extents) else None) if function is None else function
             for n, function in enumerate(functions)
         ]
-        return map_to(where, values).project_out(
-            isl.dim_type.in_, len(self.variables), self.affine.rank - len(self.variables)
-        )
+        return map_to(where, values)
 
     def _any_index(self, extent: Mixed | None) -> isl.Set:
         elements = Affine(self.analyzer, self.parameters, 1)
@@ -382,6 +393,37 @@ class AccessCollector:
             if name is not None:
                 for n in numbers:
                     self.collected_accesses[n] = replace(self.collected_accesses[n], reduction=name)
+
+    # Results
+
+    def _remove_reads_of_results(self) -> None:
+        """Removes from the reads the elements that the same instance has certainly written before."""
+        for n, access in enumerate(self.collected_accesses):
+            if isinstance(access.op, LoadOp) and access.op in self._points and access.reduction is None:
+                read = self._points[access.op]
+                for before in self.collected_accesses[:n]:
+                    if before.is_write and before.exact and _are_of_one_part(before, access):
+                        read = read.subtract(self._written_before(before.op, access.op))
+                if read is not self._points[access.op]:
+                    self.collected_accesses[n] = replace(access, relation=self._project(read))
+
+    def _written_before(self, store: Operation, load: Operation) -> isl.Map:
+        """{ values of all dimensions -> elements that an earlier store has written }: by any iteration of a loop that
+        ends before the load, and by the same iteration of a loop around both."""
+        around = set(ancestors(store)) & set(ancestors(load))
+        common = {op.variable for op in around if isinstance(op, ForOp | LaunchThreadOp)}
+        common.update(v for op in around if isinstance(op, BlockOp) for v in op.variables)
+        kept = {*range(len(self.variables)), *(n for v, n in self.affine.dims.items() if v in common)}
+        written = self._points[store]
+        for position in range(self.affine.rank):
+            if position not in kept:
+                written = written.project_out(isl.dim_type.in_, position, 1).insert_dims(isl.dim_type.in_, position, 1)
+        return written
+
+
+def _are_of_one_part(a: StatementAccess, b: StatementAccess) -> bool:
+    """Whether two accesses are to the same memory, both in the init of the statement or both after it."""
+    return a.memory is b.memory and a.in_init is b.in_init and isinstance(a.op, StoreOp)
 
 
 def _reduction(accesses: Sequence[StatementAccess], written: set[SSAValue | None]) -> str | None:

@@ -58,7 +58,7 @@ from ..runtime.program import Program
 from .applications import application
 from .memory import Workspaces, argument_of
 from .profile import CallProfile, StepTime, shapes_of, step_name
-from .values import Mismatch, Sizes, Value, argument_error, describe, exported, type_checker
+from .values import Mismatch, Sizes, Value, argument_error, describe, type_checker
 
 if TYPE_CHECKING:
     from .machine import VirtualMachine
@@ -109,7 +109,7 @@ class VMFunction:
         """
         if self._has_functions:
             args = tuple(self.machine.imported_function(each) if callable(each) else each for each in args)
-        return exported(self.run(args), self.machine.host)
+        return self.machine.exported(self.run(args))
 
     def arguments(self, args: Sequence[Any], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments by position. named: those after `args` by the names of parameters. Raises ArgumentError for
@@ -168,7 +168,7 @@ class VMFunction:
 
         with self._memory(registers):
             total = host_clock(run, 1)
-        return CallProfile(self.name, tuple(times), total, exported(registers[self._result], self.machine.host))
+        return CallProfile(self.name, tuple(times), total, self.machine.exported(registers[self._result]))
 
     def _bind(self, args: Sequence[Value], registers: Registers, sizes: Sizes) -> None:
         if len(args) != len(self.params):

@@ -15,7 +15,7 @@ from .executable import VMExecutable
 from .functions import VMFunction
 from .memory import Workspaces, argument_of
 from .profile import CallProfile
-from .values import Value
+from .values import Value, exported
 
 
 class VirtualMachine:
@@ -78,6 +78,10 @@ class VirtualMachine:
     def imported_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """An argument that is a function, as the functions of the program call it: on arrays of the machine."""
         return function
+
+    def exported(self, value: Value) -> Any:
+        """A value of the machine as the caller of a function receives it."""
+        return exported(value, self.host)
 
     # Inputs and outputs that the machine keeps
 

@@ -31,12 +31,14 @@ from ...expressions.expr import (
 )
 from ...expressions.rewrite import Substitution
 from ...expressions.tensor import (
+    CommReducer,
     ComputeOp,
     ProducerLoad,
     Reduce,
     Tensor,
     compute,
     is_same_extent,
+    reductions,
     tensor_loads,
     topological_order,
 )
@@ -50,8 +52,8 @@ def gradient(output: Tensor, inputs: Sequence[Tensor] | Tensor, head: Tensor | N
     head: the derivatives of a further value with respect to `output`, of the shape `prefix + output.shape`; by default
     `prefix` is the shape of `output`, and the results are its derivatives element by element.
 
-    Reductions may be sums, maxima and minima; where several elements are the greatest, each counts. TeError for a head
-    of another shape, UnsupportedError for an operation that has no derivative here: scans, calls, other reductions.
+    Of a maximum or minimum that several elements attain, each counts. TeError for a head of another shape,
+    UnsupportedError for an operation that has no derivative here: scans, calls.
     """
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     if head is None:
@@ -119,6 +121,8 @@ def _adjoint(tensor: Tensor, source: Tensor, head: Tensor, prefix: Sequence[Prim
         raise UnsupportedError(f"gradient: {tensor.name} is computed by {type(op).__name__}, expected te.compute")
     body = op.body[tensor.value_index]
     factor: PrimExpr | None = None
+    if isinstance(body, Reduce) and not _is_plain(body):
+        return _contraction(head, _jacobian(body, tensor, source, op), op, prefix)
     if isinstance(body, Reduce):
         inside, factor = _of_reduction(body, tensor, op)
     else:
@@ -133,24 +137,94 @@ def _adjoint(tensor: Tensor, source: Tensor, head: Tensor, prefix: Sequence[Prim
     return reduce(_sum, parts) if parts else _zeros(source, prefix)
 
 
+def _is_plain(body: Reduce) -> bool:
+    """Whether a reduction is a sum, a maximum or a minimum without initial values."""
+    return len(body.source) == 1 and not body.init and isinstance(body.combiner.result[0], Add | Max | Min)
+
+
 def _of_reduction(body: Reduce, tensor: Tensor, op: ComputeOp) -> tuple[PrimExpr, PrimExpr | None]:
-    """The reduced expression, and the factor of its derivatives."""
-    if len(body.source) != 1 or body.init:
-        raise UnsupportedError(f"gradient: {tensor.name} is a reduction of several values, expected one")
+    """The reduced expression of a plain reduction, and the factor of its derivatives."""
     inside = body.source[0]
     factor: PrimExpr | None = None
-    match body.combiner.result[0]:
-        case Add():
-            pass
-        case Max() | Min():
-            chosen = tensor(*(axis.var for axis in op.axis))
-            factor = Select(inside.equal(chosen), const(1, inside.dtype), const(0, inside.dtype))
-        case _:
-            name = body.combiner.name
-            raise UnsupportedError(f"gradient: reduction {name} of {tensor.name}, expected sum, max or min")
+    if not isinstance(body.combiner.result[0], Add):
+        chosen = tensor(*(axis.var for axis in op.axis))
+        factor = Select(inside.equal(chosen), const(1, inside.dtype), const(0, inside.dtype))
     if not (isinstance(body.condition, IntImm) and body.condition.value):
         inside = Select(body.condition, inside, const(0, inside.dtype))
     return inside, factor
+
+
+def _jacobian(body: Reduce, tensor: Tensor, source: Tensor, op: ComputeOp) -> Tensor:
+    """The derivatives of the elements of a reduction with respect to those of `source`: values are reduced together
+    with their derivatives."""
+    places = [Var(f"j{d}", extent.dtype) for d, extent in enumerate(source.shape)]
+    kept = [n for n, value in enumerate(body.source) if value.data_type.is_float]
+
+    def slopes(values: Sequence[PrimExpr]) -> list[PrimExpr]:
+        return [_slope_at(values[n], source, places, tensor.name) for n in kept]
+
+    combiner = _dual(body.combiner, kept, tensor.name)
+    init = [*body.init, *slopes(body.init)] if body.init else []
+    fresh = {axis.var: IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), "reduce") for axis in body.axis}
+    inner = Substitution({old: new.var for old, new in fresh.items()})
+    terms = inner.exprs([*body.source, *slopes(body.source)])
+    condition = inner.expr(body.condition)
+
+    def element(*indices: Any) -> Any:
+        own = Substitution(dict(zip([*(axis.var for axis in op.axis), *places], indices, strict=True)))
+        values = own.exprs(terms), list(fresh.values()), own.expr(condition), own.exprs(init)
+        return reductions(combiner, *values)
+
+    results = compute((*tensor.shape, *source.shape), element, name=f"{tensor.name}_slopes")
+    return results[len(body.source) + kept.index(tensor.value_index)]
+
+
+def _slope_at(value: PrimExpr, source: Tensor, places: Sequence[Var], name: str) -> PrimExpr:
+    """The derivative of a value with respect to the element of `source` at `places`."""
+    total = const(0, value.dtype)
+    for load in tensor_loads([value]):
+        if load.producer == source:
+            slope = _derivative(value, load, name)
+            if slope is not None:
+                same = [
+                    index.equal(cast(index.dtype, place)) for index, place in zip(load.indices, places, strict=True)
+                ]
+                total = total + (Select(scalar.all(*same), slope, const(0, slope.dtype)) if same else slope)
+    return total
+
+
+def _dual(combiner: CommReducer, kept: Sequence[int], name: str) -> CommReducer:
+    """The combiner of values and of the derivatives of those in `kept`, which are floats."""
+    sides = [combiner.lhs, combiner.rhs]
+    more = [tuple(Var(f"{side[n].name}_slope", side[n].dtype) for n in kept) for side in sides]
+    results: list[PrimExpr] = []
+    for n in kept:
+        total = const(0, combiner.result[n].dtype)
+        for side, slopes in zip(sides, more, strict=True):
+            for k, slope in zip(kept, slopes, strict=True):
+                factor = _derivative(combiner.result[n], side[k], name)
+                total = total if factor is None else total + factor * slope
+        results.append(total)
+    zeros = [const(0, combiner.result[n].dtype) for n in kept]
+    return CommReducer(
+        f"{combiner.name}_gradient",
+        (*combiner.lhs, *more[0]),
+        (*combiner.rhs, *more[1]),
+        (*combiner.result, *results),
+        (*combiner.identity_element, *zeros),
+    )
+
+
+def _contraction(head: Tensor, jacobian: Tensor, op: ComputeOp, prefix: Sequence[PrimExpr]) -> Tensor:
+    """The sum of the products of `head[p, i]` and `jacobian[i, j]`."""
+    axes = [IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), "reduce") for axis in op.axis]
+    at, rank = [axis.var for axis in axes], len(prefix)
+
+    def element(*indices: Any) -> Any:
+        term = head(*indices[:rank], *at) * jacobian(*at, *indices[rank:])
+        return scalar.sum(term, axis=axes) if axes else term
+
+    return compute((*prefix, *jacobian.shape[len(axes) :]), element, name="grad")
 
 
 def _spread(
@@ -273,8 +347,8 @@ _STEPS = ("floor", "ceil", "round", "trunc", "nearbyint", "isnan", "isinf", "isf
 """The functions that are constant between steps."""
 
 
-def _derivative(expr: PrimExpr, load: ProducerLoad, name: str) -> PrimExpr | None:
-    """The derivative of an expression with respect to an element of a tensor, None for 0."""
+def _derivative(expr: PrimExpr, load: ProducerLoad | Var, name: str) -> PrimExpr | None:
+    """The derivative of an expression with respect to an element of a tensor or a variable, None for 0."""
     known: dict[PrimExpr, PrimExpr | None] = {load: const(1, load.dtype)}
 
     def of(node: PrimExpr) -> PrimExpr | None:

@@ -50,7 +50,20 @@ class ShapeTuple(tuple[int, ...], Object):
     def __eq__(self, other: object) -> bool:
         return super().__eq__(tuple(other)) if isinstance(other, list) else super().__eq__(other)  # pyright: ignore
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
     __hash__ = tuple.__hash__
+
+
+def with_shapes(value: Any) -> Any:
+    """A result of a program, in which tuples of integers are shapes."""
+    if not isinstance(value, tuple):
+        return value
+    fields: tuple[Any, ...] = value  # pyright: ignore[reportUnknownVariableType]
+    if all(type(each) is int for each in fields):
+        return ShapeTuple(fields)
+    return tuple(with_shapes(each) for each in fields)
 
 
 class ADT(list[Any], Object):

@@ -125,7 +125,6 @@ PARTS: dict[str, tuple[str, ...]] = {
         "buffer",
         "expr",
         "function",
-        "generic",
         "instruction",
         "op",
         "schedule",

@@ -23,6 +23,7 @@ from .ir.module import PrimFunc
 from .nodes.declarations import Var, decl_buffer, var
 from .nodes.functor import accessed_buffers
 from .tags import compute, tag_scope
+from .tir.comparisons import order_comparisons
 
 __getattr__ = report_absent("tvm.te")
 
@@ -89,5 +90,7 @@ def create_prim_func(
     ops: te.Tensor | Iterable[te.Tensor | te.Var], index_dtype_override: str | None = None
 ) -> PrimFunc:
     """A function of the given tensors. ops: its parameters: placeholders, results and variables, in order, or one
-    tensor."""
-    return PrimFunc(te.create_prim_func([ops] if isinstance(ops, te.Tensor) else ops, index_dtype_override).op)
+    tensor. Comparisons have the order that TVM's simplifier chooses: `1 <= i`, not `i >= 1`."""
+    op = te.create_prim_func([ops] if isinstance(ops, te.Tensor) else ops, index_dtype_override).op
+    order_comparisons(op)
+    return PrimFunc(op)

@@ -57,8 +57,8 @@ class Sampling(Recorder):
     ) -> list[ExprRV]:
         """Choose factors whose product is the extent of a loop, uniformly among all such lists.
 
-        n: the number of factors.  max_innermost_factor: the maximum of the last factor, -1 for any.  decision: the
-        factors to use.
+        n: the number of factors.  max_innermost_factor: the maximum of the last factor that is drawn, -1 for any.
+        decision: the factors to use.
         A loop with a symbolic extent has one list: -1, which `split` infers, and then 1. ScheduleError if a decision is
         not such a list.
         """
@@ -130,10 +130,7 @@ def sample_perfect_tile(
     if not isinstance(extent, int):
         return _sample_inferred_tile(loop, n, decision, "is not a known number")
     most = extent if max_innermost_factor == _ANY else max_innermost_factor
-    if decision is None:
-        decision = draw_tiles(state.random, extent, n, most)
-    is_allowed = bool(decision) and decision[-1] <= most
-    return _tile(loop, n, decision, is_allowed, f"the last one not greater than {most}")
+    return _tile(loop, n, draw_tiles(state.random, extent, n, most) if decision is None else decision)
 
 
 @applies(SamplePartitionedTileOp)
@@ -153,17 +150,17 @@ def sample_partitioned_tile(
     if decision is None:
         decision = draw_partitioned_tiles(state.random, extent, n, partition_pos, innerpart_factor)
     is_allowed = prod(decision[partition_pos:]) % innerpart_factor == 0
-    condition = f"where the product of those from position {partition_pos} on is a multiple of {innerpart_factor}"
+    condition = f", where the product of those from position {partition_pos} on is a multiple of {innerpart_factor}"
     return _tile(loop, n, decision, is_allowed, condition)
 
 
-def _tile(loop: ForOp, n: int, decision: list[int], is_allowed: bool, condition: str) -> SampledTargets:
+def _tile(loop: ForOp, n: int, decision: list[int], is_allowed: bool = True, condition: str = "") -> SampledTargets:
     """The factors of the extent of a loop. ScheduleError unless they are `n` positive factors, and allowed. condition:
     of allowed factors, in words."""
     extent = loop.mixed_bounds[1]
     if len(decision) != n or prod(decision) != extent or min(decision) < 1 or not is_allowed:
         raise ScheduleError(
-            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}, {condition}",
+            f"decision {decision}: expected {n} factors of {extent}, the extent of loop {loop_name(loop)}{condition}",
             [loop],
         )
     return SampledTargets(decision, decision)

@@ -227,7 +227,10 @@ def _fill(
     ends: list[Sequence[Lin]] = []
     for kind, (buffer, indices) in (("reads", source), ("writes", target)):
         ends.append(indices(values))
-        region: list[tuple[Mixed, Mixed]] = [(export_mixed(analyzer, index, builder, type), 1) for index in ends[-1]]
+        region: list[tuple[Mixed, Mixed]] = [
+            (export(analyzer, index, builder, type) if index.terms else export_mixed(analyzer, index, builder, type), 1)
+            for index in ends[-1]
+        ]
         builder.insert(AccessOp(kind, buffer, region))
     (read, write) = ([export(analyzer, index, builder, type) for index in indices] for indices in ends)
     builder.store(builder.load(source[0], read), target[0], write)

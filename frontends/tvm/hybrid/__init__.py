@@ -12,6 +12,7 @@ from ....expressions.errors import TeError
 from ....expressions.tensor import Tensor
 from ..absent import report_absent
 from ..nd import HostArray
+from .module import HybridModule, build
 from .numbers import run_with_numbers
 from .parser import parse
 
@@ -40,4 +41,4 @@ def script(pyfunc: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-__all__ = ["script"]
+__all__ = ["HybridModule", "build", "script"]

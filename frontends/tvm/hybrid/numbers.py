@@ -28,6 +28,11 @@ def _sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
 
 
+_FUNCTIONS = (
+    "acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf exp floor fmod hypot isfinite isinf isnan log "
+    "log10 log1p log2 sin sinh sqrt tan tanh trunc"
+).split()
+"""The functions of numbers that Python has under their names."""
 NUMBERS: dict[str, Any] = {
     **dict.fromkeys(("serial", "unroll", "vectorize", "parallel", "const_range"), range),
     "bind": _Thread,
@@ -47,8 +52,11 @@ NUMBERS: dict[str, Any] = {
     "int32": np.int32,
     "int64": np.int64,
     "uint8": np.uint8,
+    "uint16": np.uint16,
+    "uint32": np.uint32,
+    "uint64": np.uint64,
     "round": round,
-    **{name: getattr(math, name) for name in ("sqrt", "log", "tanh", "exp")},
+    **{name: getattr(math, name) for name in _FUNCTIONS},
 }
 """The names of hybrid functions in Python."""
 HYBRID_GLOBALS = NUMBERS

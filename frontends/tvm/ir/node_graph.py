@@ -301,11 +301,17 @@ class Node:
         raw = self._raw(name)
         node = self._reference(raw)
         if node is not None and node.kind == "Tensor":
-            return node._array(node._entry.get("repr_str", node._entry.get("data")))
+            return node.own_array
         number = self.integer(name) if self.graph.is_text else -1
         if not 0 <= number < len(self.graph.arrays):
             raise self._mismatch(name, f"the number of one of {len(self.graph.arrays)} arrays", raw)
         return self._array(self.graph.arrays[number])
+
+    @property
+    def own_array(self) -> np.ndarray[Any, Any]:
+        """The array that the node is. LoadError for another node."""
+        entry = self.of("Tensor")._entry
+        return self._array(entry.get("repr_str", entry.get("data")))
 
     def _array(self, text: object) -> np.ndarray[Any, Any]:
         try:

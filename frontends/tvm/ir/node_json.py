@@ -24,6 +24,7 @@ from ....operators import Operator, operator_of
 from ...mlir import parse_mlir
 from ...relay.expr import Call, Constant, Expr, Function, GlobalVar, Let, Var
 from ...relay.types import TensorType, TypeKind
+from ..nd import HostArray, array
 from ..nodes.declarations import decl_buffer
 from ..nodes.expr import PointerType, PointerVar, PrimType, pointer_of
 from ..params import array_bytes
@@ -38,9 +39,9 @@ _UNFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 def save_json(node: Any) -> str:
-    """The text of a module, a function, an expression, a type, a place in a text, or a list, a dictionary, a text or a
-    number. ArgumentError for other objects. Functions on buffers and of relax are texts of their own, which TVM does
-    not read."""
+    """The text of a module, a function, an expression, a type, a place in a text, an array on the processor, or a list,
+    a dictionary, a text or a number. ArgumentError for other objects. Functions on buffers and of relax are texts of
+    their own, which TVM does not read."""
     writer = _Writer()
     root = writer.position(node)
     data = {"root": root, "nodes": writer.nodes, "b64ndarrays": writer.arrays, "attrs": {"tvm_version": VERSION}}
@@ -87,6 +88,8 @@ class _Writer:
             case Call():
                 parts = {"op": node.op, "args": node.args, "attrs": dict(node.attrs)}
                 return _entry("relay.Call", **{name: self.position(value) for name, value in parts.items()})
+            case HostArray():
+                return {"type_key": "runtime.NDArray", "repr_str": base64.b64encode(array_bytes(node.numpy())).decode()}
             case PrimFunc():
                 return _entry("tir.PrimFunc", script=self.position(str(node.op)))
             case IRModule():
@@ -340,6 +343,7 @@ class _Reader:
 
 _READERS: Mapping[str, Callable[[_Reader, Node], Any]] = {
     "relay.Var": _Reader.graph_variable,
+    "Tensor": lambda self, node: array(node.own_array),
     "relay.Constant": lambda self, node: Constant(node.array("data")),
     "relay.Call": _Reader.graph_call,
     "relay.Id": lambda self, node: {"name_hint": node.text("name_hint")},

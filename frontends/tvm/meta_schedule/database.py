@@ -166,18 +166,22 @@ class JSONDatabase(Database):
         module_equality: str = "structural",
     ):
         """work_dir: the folder, or path_tuning_record: the file.  path_workload: the kernels of the records of TVM,
-        which are not written, since records of here have their kernels.  allow_missing: whether a missing file is an
-        empty database.  module_equality: ignored. OptionError without a path, LoadError for a file that is missing or
-        no database."""
+        which are not written, since records of here have their kernels.  allow_missing: whether missing files are
+        created, as those of an empty database.  module_equality: ignored. OptionError without a path, LoadError for a
+        file that is missing or no database, OSError."""
         super().__init__()
         if work_dir is None and path_tuning_record is None:
             raise OptionError("JSONDatabase: expected work_dir or path_tuning_record")
         path = Path(path_tuning_record or Path(work_dir or "") / "database_tuning_record.json")
         self.path_tuning_record = str(path)
         self.path_workload = str(path_workload or path.with_name("database_workload.json"))
-        if not path.exists() and not allow_missing:
+        for each in (path, Path(self.path_workload)):
+            if not each.exists() and allow_missing:
+                each.parent.mkdir(parents=True, exist_ok=True)
+                each.touch()
+        if not path.exists():
             raise LoadError(f"{path}: there is nothing")
-        is_read_only = path.exists() and is_of_tvm(path)
+        is_read_only = is_of_tvm(path)
         self.path = path.with_suffix(".stepwell.json") if is_read_only else path
         workloads = read_workloads(kernels) if (kernels := Path(self.path_workload)).exists() else []
         for workload in workloads:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -71,6 +72,18 @@ def read_records(path: Path, workloads: Sequence[Workload]) -> Iterator[TuningRe
                 raise LoadError(f"{place}: {line[:40]!r}, expected a record of a schedule")
 
 
+def record_of(fields: Any, workload: Workload) -> TuningRecord:
+    """The record of a kernel of the values of a record, here or in TVM. LoadError for other values."""
+    place = "record"
+    match fields:
+        case {"program": str()}:
+            return _checked(place, lambda: replace(_own_record(fields), workload=workload))
+        case [[[*_], [*_]] as trace, seconds, target, args_info]:
+            return StoredRecord(trace, place, workload, *_checked(place, lambda: _parts(seconds, target, args_info)))
+        case _:
+            raise LoadError(f"{place}: {str(fields)[:40]!r}, expected the values of a record of a schedule")
+
+
 def read_workloads(path: Path) -> list[Workload]:
     """The kernels that TVM wrote to a file. Their hashes are those of TVM, and computed anew. LoadError for another
     file."""
@@ -95,7 +108,11 @@ def _own_record(fields: Any) -> TuningRecord:
     target = None if fields["target"] is None else Target(fields["target"])
     trace.detach()
     workload = Workload(IRModule(program.op))
-    return TuningRecord(Trace(trace), workload, seconds, target, is_default=bool(fields.get("is_default")))
+    given = fields.get("args_info")
+    args_info = None if given is None else [TensorInfo.from_json(each) for each in given]
+    return TuningRecord(
+        InstructionTrace(trace), workload, seconds, target, args_info, is_default=bool(fields.get("is_default"))
+    )
 
 
 def _parts(
@@ -134,4 +151,4 @@ def _checked(place: str, read: Callable[[], T]) -> T:
         raise LoadError(f"{place}: expected a record of a schedule: {error}") from None
 
 
-__all__ = ["StoredRecord", "is_of_tvm", "read_records", "read_workloads"]
+__all__ = ["StoredRecord", "is_of_tvm", "read_records", "read_workloads", "record_of"]

@@ -100,7 +100,17 @@ class TuningRecord:
         program.body.block.add_op(self.trace.op.clone())
         target = None if self.target is None else str(self.target)
         fields = {"program": str(program), "run_secs": [float(each) for each in self.run_secs], "target": target}
+        if self.args_info is not None:
+            fields["args_info"] = [each.as_json() for each in self.args_info]
         return fields | ({"is_default": True} if self.is_default else {})
+
+    @staticmethod
+    def from_json(json_obj: Any, workload: Workload) -> TuningRecord:
+        """The record of values of JSON, as of `as_json` or of TVM. workload: its kernel. LoadError for other values."""
+        # lazy: the forms of files are read by databases
+        from .database_files import record_of
+
+        return record_of(json_obj, workload)
 
     def as_measure_candidate(self) -> Any:
         """The schedule as one to measure."""

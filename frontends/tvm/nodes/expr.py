@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from math import prod
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -43,6 +44,22 @@ class RegionBuffer(DeclaredBuffer):
     def same_as(self, other: object) -> bool:
         """Whether both are the same buffer."""
         return self == other
+
+    def get_flattened_buffer(self) -> RegionBuffer:
+        """The buffer of all elements on the same memory, with a dimension for each axis of physical memory."""
+        starts = [0, *self.axis_separators]
+        if starts == [*range(len(self.shape))] and not self.strides:
+            return self
+        groups = [range(low, end) for low, end in zip(starts, [*starts[1:], len(self.shape)], strict=True)]
+        if self.strides:
+            shape = [self.shape[group[0]] * self.strides[group[0]] for group in groups]
+        else:
+            shape = [as_expr(prod(self.shape[n] for n in group)) for group in groups]
+        data: Any = self.data
+        pointer = pointer_of(data) if isinstance(data, BufferPointer) else data
+        separators = tuple(range(1, len(groups)))
+        flat = DeclaredBuffer(self.name, tuple(shape), self.data_type, (), self.elem_offset, self.memory, separators)
+        return PointedBuffer(flat, pointer)
 
     def _side(self, place: Any, extent: PrimExpr) -> tuple[PrimExpr, PrimExpr, Any]:
         """The first index, the number of indices, and the step of a slice, None without one."""

@@ -14,6 +14,7 @@ from ....core.errors import ArgumentError
 from ....module import Module
 from ...tvmscript.values import Word
 from ..absent import report_absent
+from ..containers import with_shapes
 from ..exporting import overwrite
 from ..nd import Device
 from ..registry import on_arrays
@@ -123,6 +124,10 @@ class VirtualMachine(_Machine):
     def imported_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """An argument that is a function, which gets arrays of TVM."""
         return on_arrays(function)
+
+    def exported(self, value: Any) -> Any:
+        """A result; a shape is a `ShapeTuple`."""
+        return with_shapes(super().exported(value))
 
     @property
     def module(self) -> VirtualMachine:

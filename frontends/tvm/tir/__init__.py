@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from ....core.errors import ScheduleError
-from ....dialects.tir import FuncOp
+from ....dialects.schedule import SamplePerfectTileOp, ScheduleOp
+from ....dialects.tir import ForOp, FuncOp
 from ....expressions.buffers import Buffer
 from ....expressions.expr import (
     EQ,
@@ -85,7 +86,7 @@ from ..nodes.stmt import (
     stmt_list,
     stmt_seq,
 )
-from . import analysis, functions, ir_builder, stmt_functor, testing, transform
+from . import analysis, functions, generic, ir_builder, stmt_functor, testing, transform
 from .builtins import BUILTINS
 from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .functions import *  # noqa: F403
@@ -143,6 +144,14 @@ class Schedule(_Schedule):
         """The place of a block or loop in the program: of a handle, or of a node. ScheduleError as of `op`."""
         op: typing.Any = rv_or_stmt.underneath if isinstance(rv_or_stmt, Stmt) else self.op(rv_or_stmt)
         return StmtSRef(op)
+
+    def _apply(self, op: type[ScheduleOp], arguments: dict[str, typing.Any]) -> typing.Any:
+        """A decision of a perfect tile that was made for another extent becomes one for this extent."""
+        if op is SamplePerfectTileOp and arguments.get("decision") is not None:
+            loop = self._state.values.get(arguments["loop"])
+            if isinstance(loop, ForOp) and isinstance(extent := loop.mixed_bounds[1], int):
+                arguments = {**arguments, "decision": _perfect_tile(extent, arguments["decision"])}
+        return super()._apply(op, arguments)
 
     def split(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, loop: LoopRV, factors: typing.Any, *arguments: typing.Any, **options: typing.Any
@@ -232,6 +241,17 @@ def _plain(value: typing.Any) -> typing.Any:
             return {key: _plain(each) for key, each in value.items()}  # pyright: ignore[reportUnknownVariableType]
         case _:
             return value
+
+
+def _perfect_tile(extent: int, decision: typing.Sequence[int]) -> list[int]:
+    """Factors of an extent by a decision that may be of another extent: from the last on, a factor that does not divide
+    the rest is the rest; the first is what is left."""
+    factors = list(decision)
+    for n in range(len(factors) - 1, 0, -1):
+        if factors[n] < 1 or extent % factors[n]:
+            factors[n] = extent
+        extent //= factors[n]
+    return [extent, *factors[1:]]
 
 
 def _as_main(func: PrimFunc) -> IRModule:
@@ -350,6 +370,7 @@ __all__ = [
     "call_packed",
     "const",
     "decl_buffer",
+    "generic",
     "if_then_else",
     "ir_builder",
     "layout",

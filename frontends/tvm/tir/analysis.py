@@ -10,6 +10,7 @@ from typing import Any
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, BlockArgument, Operation
 
+from ....analysis.names import block_name, loop_name
 from ....analysis.scopes import ancestors, function_around, output_blocks
 from ....analysis.threads.axes import BLOCK_AXES, THREAD_AXES, bound_loop_range, outermost_bound_loops, thread_axis_of
 from ....analysis.threads.memories import memory_of
@@ -45,7 +46,7 @@ from ..ir.comparison import structural_equal
 from ..ir.module import PrimFunc
 from ..nodes.expr import BufferLoad
 from ..nodes.functor import children_of, post_order_visit
-from ..nodes.stmt import BufferStore, Declaration, For, IfThenElse, LetStmt, OtherStmt, Stmt
+from ..nodes.stmt import Allocate, BufferStore, Declaration, For, IfThenElse, LetStmt, OtherStmt, Stmt
 from ..target.target import Target
 from ..transform import FunctionalPass, PassInfo, as_module
 from .access_regions import detect_buffer_access_lca, get_block_access_region, get_block_read_write_region
@@ -83,9 +84,12 @@ def undefined_vars(node: Stmt | PrimExpr, defs: Sequence[Var] = ()) -> list[Var]
 
 
 def verify_well_formed(obj: Module, assert_mode: bool = True) -> bool:
-    """Whether a module satisfies the constraints of its operations. assert_mode: raises the error instead of False."""
+    """Whether a module satisfies the constraints of its operations, and blocks with axes use the loops around them for
+    the values of their axes alone. assert_mode: raises the error instead of False."""
     try:
         obj.verify()
+        for block in find_ops(obj.op, BlockOp):
+            _require_own_axes(block)
     except StepwellError:
         if assert_mode:
             raise
@@ -93,9 +97,48 @@ def verify_well_formed(obj: Module, assert_mode: bool = True) -> bool:
     return True
 
 
+def _require_own_axes(block: BlockOp) -> None:
+    """PassError for a block with axes that uses the variable of a loop around it."""
+    for loop in ancestors(block) if block.axes else ():
+        if isinstance(loop, ForOp):
+            for use in loop.variable.uses:
+                if use.operation is not block and block.is_ancestor(use.operation):
+                    raise PassError(
+                        f"{where(use.operation)}block {block_name(block)}: loop variable {loop_name(loop)} is used "
+                        "inside of it, expected an axis"
+                    )
+
+
 def verify_ssa(func: Module) -> bool:
-    """Whether every variable of a function is declared once and before its uses."""
-    return verify_well_formed(func, assert_mode=False)
+    """Whether every variable of a function is declared once and before its uses. The axes of threads of several
+    launches may be one variable."""
+    variables = list(_declared_variables(func)) if isinstance(func, PrimFunc) else []
+    if len({id(each) for each in variables}) < len(variables):
+        return False
+    try:
+        func.verify()
+    except StepwellError:
+        return False
+    return True
+
+
+def _declared_variables(func: PrimFunc) -> list[Var]:
+    """The parameters, and the variables of loops, lets and allocations."""
+    found: list[Var] = list(func.params)
+
+    def visit(node: object) -> None:
+        match node:
+            case For():
+                found.append(node.loop_var)
+            case LetStmt():
+                found.append(node.var)
+            case Allocate():
+                found.append(node.buffer_var)
+            case _:
+                pass
+
+    post_order_visit(func.body, visit)
+    return found
 
 
 def verify_memory(func: Module) -> bool:

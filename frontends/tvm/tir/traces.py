@@ -12,7 +12,7 @@ from xdsl.traits import MemoryReadEffect
 from xdsl.utils.test_value import create_ssa_value
 
 from ....core.errors import OptionError, UnsupportedError
-from ....dialects.schedule import INFERRED, BlockType, BoundMap, LoopType, ScheduleOp, TraceOp
+from ....dialects.schedule import INFERRED, AnnotateOp, BlockType, BoundMap, LoopType, ScheduleOp, TraceOp
 from ....dialects.tir.annotations import annotation_value
 from ....expressions.expr import FloatImm, IntImm, PrimExpr, StringImm
 from ....schedule.handles import BlockRV, ExprRV, Handle, LoopRV
@@ -183,11 +183,24 @@ class Instruction(_Instruction):
 
     @property
     def inputs(self) -> list[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return super().inputs if self._given is None else list(self._given[0])
+        """The handles that it takes, in order, and the value of an annotation."""
+        if self._given is not None:
+            return list(self._given[0])
+        value = self._annotation()
+        return super().inputs if value is None else [*super().inputs, value]
 
     @property
     def attrs(self) -> list[Any]:
-        return super().attrs if self._given is None else list(self._given[1])
+        """The other arguments, in order, without the decision."""
+        if self._given is not None:
+            return list(self._given[1])
+        return super().attrs if self._annotation() is None else super().attrs[:-1]
+
+    def _annotation(self) -> Any:
+        """The value of an annotation; None for another instruction, and for a number that the trace defines."""
+        if not isinstance(self.op, AnnotateOp) or self.op.ann_val is None:
+            return None
+        return python_value(self.op.ann_val)
 
     @property
     def outputs(self) -> list[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]

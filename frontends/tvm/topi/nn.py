@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Any, NamedTuple
@@ -593,9 +594,18 @@ def _pool(greatest: Callable[..., Tensor], mean: Callable[..., Tensor], usual: s
         chosen = _choose(pool_type, greatest, mean)
         if ceil_mode and pool_type == "max":
             padding, ceil_mode = padding_to_ceil(padding, stride, len(usual) - 2), False
-        return chosen(data, kernel, stride, dilation, padding, layout, ceil_mode, **options)
+        windows = kernel, stride, dilation, padding
+        return _in_images(data, layout, lambda image, order: chosen(image, *windows, order, ceil_mode, **options))
 
     return pool
+
+
+def _in_images(data: Tensor, layout: str, pool: Callable[[Tensor, str], Tensor]) -> Tensor:
+    """A pool of images of a layout. Blocks of channels (`NCHW4c`) are joined before it, and divided after it."""
+    plain = re.sub(r"[0-9]+[a-z]", "", layout)
+    if plain == layout:
+        return pool(data, layout)
+    return layouts.layout_transform(pool(layouts.layout_transform(data, layout, plain), plain), plain, layout)
 
 
 pool1d = _pool(pools.max_pool1d, pools.avg_pool1d, "NCW")
@@ -605,7 +615,7 @@ pool3d = _pool(pools.max_pool3d, pools.avg_pool3d, "NCDHW")
 
 def global_pool(data: Tensor, pool_type: str, layout: str = "NCHW") -> Tensor:
     """The maximum or the mean ("max", "avg") of each image."""
-    return _choose(pool_type, pools.global_max_pool2d, pools.global_avg_pool2d)(data, layout)
+    return _in_images(data, layout, _choose(pool_type, pools.global_max_pool2d, pools.global_avg_pool2d))
 
 
 def pad(
@@ -680,7 +690,8 @@ def lrn(data: Tensor, size: int, axis: int = 1, alpha: float = 0.0001, beta: flo
 def _adaptive_pool(greatest: Callable[..., Tensor], mean: Callable[..., Tensor], usual: str):
     def adaptive_pool(data: Tensor, output_size: Window, pool_type: str, layout: str = usual) -> Tensor:
         """The maximum or the mean ("max", "avg") of each of `output_size` windows of a signal, an image or a volume."""
-        return _choose(pool_type, greatest, mean)(data, output_size, layout)
+        chosen = _choose(pool_type, greatest, mean)
+        return _in_images(data, layout, lambda image, order: chosen(image, output_size, order))
 
     return adaptive_pool
 

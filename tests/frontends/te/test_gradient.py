@@ -76,6 +76,57 @@ def test_powers_and_choices_have_gradients() -> None:
     check(lambda x: te.compute((4,), lambda i: te.max(x[i], 0.1) + te.min(x[i], 0.2) * x[i], name="f"), (4,))
 
 
+product = te.comm_reducer(lambda a, b: a * b, lambda t: te.const(1, t), "product")
+distance = te.comm_reducer(lambda a, b: te.sqrt(a * a + b * b), lambda t: te.const(0, t), "distance")
+first_of = te.comm_reducer(
+    lambda a, b: (te.if_then_else(a[1] >= b[1], a[0], b[0]), te.if_then_else(a[1] >= b[1], a[1], b[1])),
+    lambda t, u: (te.const(-1, t), te.const(-100, u)),
+    "first_of",
+)
+
+
+def columns(reducer: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """The function that reduces `x[i, k] + 2 x[k, i]` for each `i`."""
+
+    def apply(x: Any) -> Any:
+        k = te.reduce_axis((0, 3), "k")
+        return te.compute((3,), lambda i: reducer(x[i, k] + 2.0 * x[k, i], axis=k, **options), name="reduced")
+
+    return apply
+
+
+def pairs(x: Any) -> Any:
+    k = te.reduce_axis((0, 4), "k")
+    return te.compute((3,), lambda i: first_of((k, x[i, k] * x[i, 3 - k]), axis=k), name="pairs")[1]
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [
+        (columns(product), (3, 3)),
+        (columns(distance), (3, 3)),
+        (columns(te.sum, init=2.0), (3, 3)),
+        (lambda x: columns(product)(columns_squared(x)), (3, 3)),
+        (pairs, (3, 4)),
+    ],
+)
+def test_reductions_by_any_combiner_have_gradients(function: Callable[..., Any], shape: tuple[int, ...]) -> None:
+    check(function, shape, low=0.1)
+
+
+def columns_squared(x: Any) -> Any:
+    k = te.reduce_axis((0, 3), "k")
+    return te.compute((3, 3), lambda i, j: product(x[i, k] * x[k, j], axis=k, where=k < 2), name="squared")
+
+
+def test_a_product_of_all_elements_has_a_gradient() -> None:
+    x = te.placeholder((3,), "float64", "x")
+    k = te.reduce_axis((0, 3), "k")
+    y = te.compute((), lambda: product(x[k], axis=k))
+    (slopes,) = evaluate([x], gradient(y, x), [np.array([2.0, 0.0, 5.0])])
+    np.testing.assert_array_equal(slopes, [0, 10, 0])
+
+
 def test_without_a_head_the_results_are_jacobians() -> None:
     x = te.placeholder((2, 3), "float64", "x")
     y = total(x * x, 1)
@@ -102,11 +153,5 @@ def test_what_has_no_gradient_is_an_error() -> None:
     x = te.placeholder((3,), "float64", "x")
     with pytest.raises(TeError, match=r"head of shape \[2\], expected one that ends in \[3\]"):
         gradient(math.exp(x), x, te.placeholder((2,), "float64"))
-    k = te.reduce_axis((0, 3), "k")
-    product = te.compute(
-        (1,), lambda i: te.comm_reducer(lambda a, b: a * b, lambda t: te.const(1, t), "prod")(x[k], axis=k)
-    )
-    with pytest.raises(UnsupportedError, match="reduction prod of compute, expected sum, max or min"):
-        gradient(product, x)
     with pytest.raises(UnsupportedError, match="atan2 in f has no derivative here"):
         gradient(te.compute((3,), lambda i: te.atan2(x[i], x[i]), name="f"), x)

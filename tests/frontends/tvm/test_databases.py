@@ -103,6 +103,36 @@ def test_the_files_of_tvm_stay_and_new_records_are_beside_them(tmp_path: Path) -
     check_multiplies(faster.schedule().mod)
 
 
+def test_files_of_an_empty_database_are_created(tmp_path: Path) -> None:
+    database = ms.database.JSONDatabase(work_dir=tmp_path / "new")
+    for path in (database.path_tuning_record, database.path_workload):
+        assert Path(path).read_text() == ""
+    with pytest.raises(LoadError, match="there is nothing"):
+        ms.database.JSONDatabase(work_dir=tmp_path / "other", allow_missing=False)
+
+
+def test_a_record_is_read_from_its_json(tmp_path: Path) -> None:
+    copy(tmp_path)
+    database = ms.database.JSONDatabase(work_dir=tmp_path)
+    stored = database.query_tuning_record(kernel(), "llvm")
+    assert stored is not None
+    info = ms.arg_info.ArgInfo.from_prim_func(kernel()["main"])
+    record = ms.database.TuningRecord(stored.trace, stored.workload, [1.5, 2.5], stored.target, info)
+    values = json.loads(json.dumps(record.as_json()))
+    trace: Any = stored.trace
+    of_tvm = [trace.as_json(), [1.5, 2.5], {"kind": "llvm"}, [each.as_json() for each in info]]
+    for each in (values, of_tvm):
+        again = ms.database.TuningRecord.from_json(each, record.workload)
+        assert str(again.trace) == str(record.trace)
+        assert again.run_secs == record.run_secs
+        assert again.args_info == info
+        assert again.target is not None
+        assert str(again.target.kind) == "llvm"
+        assert again.schedule().mod.script() == record.schedule().mod.script()
+    with pytest.raises(LoadError, match="expected the values of a record"):
+        ms.database.TuningRecord.from_json([1, 2], record.workload)
+
+
 SQUARES = """
 @T.prim_func
 def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):

@@ -237,3 +237,74 @@ def test_a_hybrid_function_calls_another() -> None:
     result = np.empty((4, 5), "float32")
     tvm.build(te.create_schedule(d.op), [a, b, d])(x, y, result)
     np.testing.assert_allclose(result, np.outer(x, y) + np.outer(range(4), range(5)), rtol=1e-5)
+
+
+def scheduled(*, fuses: bool = False) -> tuple[Any, Any, Any]:
+    """A schedule of two stages with a divided, a parallel and an unrolled loop, its input and its result."""
+    a = te.placeholder((te.var("n"), 12), name="A.in")
+    b = te.compute(a.shape, lambda i, j: te.exp(a[i, j]) + 1.5, name="B")
+    c = te.compute(a.shape, lambda i, j: te.if_then_else(j > 0, b[i, j - 1], 0.25) * te.max(b[i, j], 2.0), name="C")
+    s = te.create_schedule(c.op)
+    outer, inner = s[c].split(c.op.axis[1], 5)
+    s[b].compute_at(s[c], outer)
+    s[c].unroll(inner)
+    s[c].parallel(s[c].fuse(c.op.axis[0], outer) if fuses else c.op.axis[0])
+    return s, a, c
+
+
+def expected_of(x: Any) -> Any:
+    b = np.exp(x) + 1.5
+    before = np.concatenate([np.full((len(x), 1), 0.25, x.dtype), b[:, :-1]], 1)
+    return before * np.maximum(b, 2)
+
+
+def test_a_schedule_is_a_hybrid_function(tmp_path: Any) -> None:
+    s, a, c = scheduled()
+    module = hybrid.build(s, [a], [c], name="stages")
+    source = module.get_source() or ""
+    assert "def stages(A_in):" in source
+    assert "in parallel(A_in.shape[0]):" in source
+    assert "in unroll(5):" in source
+    x = RNG.standard_normal((3, 12)).astype("float32")
+    np.testing.assert_allclose(module(x), expected_of(x), rtol=1e-5)
+    module.save(str(tmp_path / "stages"))
+    copy = hybrid.HybridModule()
+    with pytest.raises(tvm.TVMError, match="no function has been loaded"):
+        copy(x)
+    copy.load(str(tmp_path / "stages.py"))
+    assert copy.name == "stages"
+    d = copy(a)
+    result = np.empty((3, 12), "float32")
+    tvm.build(te.create_schedule(d.op), [a, d])(x, result)
+    np.testing.assert_allclose(result, expected_of(x), rtol=1e-5)
+
+
+def test_reductions_and_threads_are_hybrid_functions() -> None:
+    a, bias = te.placeholder((6, 4), name="a", dtype="int8"), te.var("lambda", "int32")
+    k = te.reduce_axis((0, 4), "k")
+    b = te.compute((6,), lambda i: te.sum(a[i, k].astype("int32") + bias, axis=k), name="for")
+    s = te.create_schedule(b.op)
+    s[b].bind(b.op.axis[0], te.thread_axis("threadIdx.x"))
+    module = hybrid.build(s, [bias, a], [b])
+    source = module.get_source() or ""
+    assert "def hybrid_func(lambda_1, a):" in source
+    assert 'in bind("threadIdx.x", 6):' in source
+    x = RNG.integers(-128, 128, (6, 4)).astype("int8")
+    np.testing.assert_array_equal(module(3, x), x.astype("int32").sum(1) + 12)
+
+
+def test_only_loops_on_elements_are_hybrid_functions(tmp_path: Any) -> None:
+    a = te.placeholder((4,), name="a")
+    b = te.extern((4,), [a], lambda ins, outs: te.call_packed("f", ins[0], outs[0]), name="b")
+    with pytest.raises(tvm.TVMError, match=r"hybrid function hybrid_func: .*expected loops, branches and stores"):
+        hybrid.build(te.create_schedule(b.op), [a], [b])
+    (tmp_path / "two.py").write_text("def f(a):\n    return a\n\n\ndef g(a):\n    return a\n")
+    with pytest.raises(tvm.TVMError, match="2 functions, expected one"):
+        hybrid.HybridModule().load(str(tmp_path / "two.py"))
+
+
+@pytest.mark.filterwarnings("ignore:lower")
+def test_an_illegal_schedule_is_no_hybrid_function() -> None:
+    s, a, c = scheduled(fuses=True)
+    with pytest.raises(tvm.TVMError, match=r"hybrid function hybrid_func: .*cannot run parallel"):
+        hybrid.build(s, [a], [c])

@@ -1029,3 +1029,63 @@ def test_a_module_has_the_registered_functions_of_its_prefix() -> None:
     with patch.dict(sys.modules, {module.__name__: module}):
         tvm_ffi.init_ffi_api("names_of_a_test")
     assert module.twice(4) == 8  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_arithmetic_by_name() -> None:
+    generic = tvm.tir.generic
+    n, a = te.var("n"), te.placeholder((4,), name="A")
+    assert str(generic.add(n, 1)) == "n + 1"
+    assert str(generic.subtract(1, n)) == "1 - n"
+    assert str(generic.multiply(n, n)) == "n * n"
+    assert str(generic.divide(n, 2)) == str(tir.div(n, 2))
+    assert str(generic.floordiv(n, 2)) == "n // 2"
+    assert generic.cast(n, "float32").dtype == "float32"
+    assert generic.cast(a, "int8").dtype == "int8"
+    assert generic.divide(1.0, a).shape == a.shape
+
+
+def test_a_flattened_buffer_has_a_dimension_for_each_axis_of_memory() -> None:
+    n = te.var("n")
+
+    def flattened(*args: Any, **options: Any) -> Any:
+        buffer: Any = tir.decl_buffer(*args, **options)
+        return buffer.get_flattened_buffer()
+
+    flat = flattened((4, n))
+    assert [str(size) for size in flat.shape] == ["4 * n"]
+    assert flat.get_flattened_buffer() is flat
+    parts = flattened((4, 16, 32), axis_separators=[2])
+    assert list(parts.shape) == [64, 32]
+    assert parts.axis_separators == (1,)
+    strided = flattened((4, 6), strides=(8, 1), elem_offset=3)
+    assert list(strided.shape) == [32]
+    assert strided.elem_offset == 3
+
+
+def test_variables_of_a_function_are_declared_once() -> None:
+    x, y = te.var("x"), te.var("y")
+    z = tir.Evaluate(x + y)
+    assert tir.analysis.verify_ssa(tir.PrimFunc([x, y], z))
+    assert not tir.analysis.verify_ssa(tir.PrimFunc([x, y], tir.LetStmt(x, 1, z)))
+    loop = tir.For(x, 0, 4, tir.ForKind.SERIAL, z)
+    assert tir.analysis.verify_ssa(tir.PrimFunc([y], loop))
+    assert not tir.analysis.verify_ssa(tir.PrimFunc([y], tir.SeqStmt([loop, loop])))
+    _, a, b = shifted()
+    assert tir.analysis.verify_ssa(te.create_prim_func([a, b]))
+
+
+def test_blocks_with_axes_use_no_loops_inside() -> None:
+    text = """
+@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+    for i in range(8):
+        with T.block("B"):
+            v = T.axis.spatial(8, i)
+            B[v] = A[v]
+"""
+    assert tir.analysis.verify_well_formed(tvm.script.from_source(text))
+    assert tir.analysis.verify_well_formed(tvm.script.from_source(text.replace("v = T.axis.spatial(8, i)", "v = i")))
+    wrong = tvm.script.from_source(text.replace("A[v]", "A[i]"))
+    assert not tir.analysis.verify_well_formed(wrong, assert_mode=False)
+    with pytest.raises(tvm.TVMError, match="block B: loop variable i is used inside of it, expected an axis"):
+        tir.analysis.verify_well_formed(wrong)

@@ -383,3 +383,12 @@ def test_a_changed_file_is_read_or_is_an_error_of_the_house(form: Callable[..., 
             parts[key] = data.draw(VALUES) if kind == "value" else str(place) if form in OLD else place
     with limits(), suppress(LoadError):
         tvm.ir.load_json(json.dumps(content))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "bfloat16", "bool"])
+def test_arrays_are_saved(dtype: str) -> None:
+    saved = tvm.nd.array(np.arange(6).reshape(2, 3).astype(tvm.nd.empty((1,), dtype).numpy().dtype))
+    read = tvm.ir.load_json(tvm.ir.save_json({"weights": [saved]}))["weights"][0]
+    assert isinstance(read, tvm.nd.NDArray)
+    assert read.dtype == dtype
+    np.testing.assert_array_equal(read.numpy(), saved.numpy())

@@ -12,6 +12,7 @@ from stepwell.core.errors import ArgumentError
 from stepwell.frontends.tvm import relax, te, tir
 from stepwell.frontends.tvm.script import ir as I
 from stepwell.frontends.tvm.script import relax as R
+from stepwell.frontends.tvm.script import tir as T
 
 
 @I.ir_module
@@ -208,3 +209,22 @@ def test_a_function_that_calls_itself_with_tensors_of_parts_of_a_type() -> None:
             return y
 
     assert float(machine(Power)["main"](np.array([5], "float32")).numpy()) == 32.0
+
+
+@I.ir_module
+class Shapes:
+    @R.function
+    def main(x: R.Tensor(("n", "m"), "float32")) -> R.Tuple(R.Shape(ndim=2), R.Tensor(("n", "m"), "float32")):
+        n, m = T.int64(), T.int64()
+        return (R.shape([n + 1, m]), x)
+
+
+def test_shapes_that_a_machine_returns_equal_lists_and_tuples() -> None:
+    shape, x = machine(Shapes)["main"](np.ones((3, 9), "float32"))
+    assert isinstance(shape, tvm.runtime.ShapeTuple)
+    assert shape == [4, 9]
+    assert shape == (4, 9)
+    assert not shape != [4, 9]
+    assert shape != [4, 8]
+    assert shape[0] + len(shape) == 6
+    np.testing.assert_array_equal(x.numpy(), np.ones((3, 9)))

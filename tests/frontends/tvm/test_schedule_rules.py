@@ -448,6 +448,22 @@ def test_kernels_beyond_the_limits_of_a_gpu_are_rejected() -> None:
     assert verify.may_accept(few)
 
 
+def test_the_threads_of_a_block_of_a_warp_are_counted() -> None:
+    sch = tvm.tir.Schedule(product(64))
+    i, j, _ = sch.get_loops("C")
+    sch.bind(i, "blockIdx.x")
+    outer, inner = sch.split(j, [2, None])
+    sch.bind(outer, "threadIdx.y")
+    block = sch.blockize(inner)
+    sch.annotate(block, "meta_schedule.thread_extent_low_inclusive", 64)
+    sch.annotate(block, "meta_schedule.thread_extent_high_inclusive", 64)
+    verify = ms.postproc.VerifyGPUCode()
+    assert not verify.may_accept(sch)
+    sch.annotate(block, "warp_execution", 1)
+    assert verify.may_accept(sch)
+    assert verify.apply(sch)
+
+
 def test_loops_of_unknown_extents_are_rejected() -> None:
     n = te.var("n")
     a = te.placeholder((n,), name="A")

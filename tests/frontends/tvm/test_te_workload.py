@@ -119,3 +119,15 @@ def test_workloads_have_names() -> None:
 def test_other_modules_are_absent() -> None:
     with pytest.raises(UnsupportedError, match=r"tvm\.meta_schedule\.testing\.local_rpc"):
         tvm.meta_schedule.testing.local_rpc.LocalRPC()
+
+
+def test_comparisons_of_a_function_of_tensors_have_the_order_of_tvm() -> None:
+    a = te.placeholder((8,), name="A")
+    b = te.compute((10,), lambda i: te.if_then_else(te.all(i >= 1, 9 > i), a[i - 1], 0.0), name="B")
+    c = te.compute((10,), lambda i: te.if_then_else(b[i] >= 0.5, b[i], 0.5), name="C")
+    func = te.create_prim_func([a, c])
+    assert "1 <= v_i and v_i < 9" in func.script()
+    assert "T.float32(0.5) <= B[v_i]" in func.script()
+    x, result = np.array([1, 0.25, -1, 0.5, 3, 0, np.nan, 2], "float32"), np.zeros(10, "float32")
+    tvm.build(func, "llvm")(x, result)
+    np.testing.assert_array_equal(result, [0.5, 1, 0.5, 0.5, 0.5, 3, 0.5, 0.5, 2, 0.5])

@@ -452,3 +452,20 @@ def test_functions_by_target() -> None:
     out = np.zeros((1, 3, 4, 4), "float32")
     tvm.build(schedule([made]), [*inputs, made])(x, weight, out)
     np.testing.assert_array_equal(out, references.conv2d_nchw_python(x, weight, 1, 1))
+
+
+POOLS = [
+    lambda x, layout: nn.pool2d(x, [2, 3], [2, 1], [1, 1], [0, 1, 0, 1], "max", layout=layout),
+    lambda x, layout: nn.pool2d(x, [3, 3], [1, 1], [1, 1], [1, 1, 1, 1], "avg", True, layout, False),
+    lambda x, layout: nn.adaptive_pool(x, (2, 3), "avg", layout),
+    lambda x, layout: nn.global_pool(x, "max", layout),
+]
+
+
+@pytest.mark.parametrize("pool", POOLS)
+def test_pools_of_images_with_blocks_of_channels(pool: Any) -> None:
+    x = integers(2, 3, 5, 6, 4)
+    found = computed(lambda data: pool(data, "NCHW4c"), x)
+    assert found.shape[:2] == (2, 3)
+    assert found.shape[-1] == 4
+    np.testing.assert_array_equal(unpacked(found), computed(lambda data: pool(data, "NCHW"), unpacked(x)))

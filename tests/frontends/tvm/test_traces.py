@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from stepwell.core.errors import OptionError, UnsupportedError
+from stepwell.frontends.tvm import te
 from stepwell.frontends.tvm.tir import BlockRV, Instruction, InstructionKind, LoopRV, Schedule, Trace
 from stepwell.frontends.tvmscript import parse_tvmscript
 
@@ -129,3 +130,26 @@ def test_index_maps_have_no_json() -> None:
     sch.transform_layout("B", "B", lambda i, j: (j, i))
     with pytest.raises(UnsupportedError, match="TransformLayout"):
         sch.trace.as_json()
+
+
+def test_tiles_of_another_extent_become_tiles_of_this_one() -> None:
+    a = te.placeholder((12, 3), name="A")
+    b = te.compute(a.shape, lambda i, j: a[i, j] + 1.0, name="B")
+    sch = Schedule(te.create_prim_func([a, b]))
+    first, second = sch.get_loops("B")
+    assert [sch.get(v) for v in sch.sample_perfect_tile(first, 3, decision=[8, 2, 3])] == [2, 2, 3]
+    assert [sch.get(v) for v in sch.sample_perfect_tile(first, 2, decision=[3, 5])] == [1, 12]
+    assert [sch.get(v) for v in sch.sample_perfect_tile(second, 2, decision=[7, 1])] == [3, 1]
+    assert "decision=[2, 2, 3]" in str(sch.trace)
+    assert "decision=[3, 1]" in str(sch.trace)
+
+
+def test_the_value_of_an_annotation_is_an_input() -> None:
+    sch = schedule()
+    sch.annotate(sch.get_block("B"), "meta_schedule.parallel", 64)
+    sch.annotate(sch.get_block("C"), "key", sch.sample_categorical([16, 32], [0.5, 0.5], decision=1))
+    constant, number = (inst for inst in sch.trace.insts if inst.kind.name == "Annotate")
+    assert int(constant.inputs[1]) == 64
+    assert constant.attrs == ["meta_schedule.parallel"]
+    assert len(number.inputs) == 2
+    assert number.attrs == ["key"]

@@ -470,3 +470,53 @@ def test_a_pointer_is_not_redirected_to_another_scope() -> None:
 @pytest.mark.parametrize("attempt", ["sch.cache_read('D', 0, 'shard')", "sch.cache_write('B', 0, 'shard')"])
 def test_an_unknown_memory_is_refused(attempt: str) -> None:
     assert "no memory 'shard', did you mean 'shared'?" in str(refusal_of(TWO_STAGES, "", attempt))
+
+
+OWN_WRITES = """
+@T.prim_func
+def main(A: T.Buffer((8, 4), "float32"), C: T.Buffer((8, 4), "float32")):
+    for i in range(8):
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            T.reads(A[vi, 0:4])
+            T.writes(C[vi, 0:4])
+            for j in range(4):
+                C[vi, j] = A[vi, j]
+            for j in range(4):
+                C[vi, j] = C[vi, 3 - j] + T.float32(1)
+"""
+LAST = "                C[vi, j] = C[vi, 3 - j] + T.float32(1)\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("", ""),
+        ("T.reads(A[vi, 0:4])", "T.reads(A[vi, 0:4], C[vi, 0:4])"),
+        (LAST, LAST.replace("C[vi, 3 - j]", "C[vi, j]")),
+        (LAST, "                C[vi, j] = A[vi, 3 - j]\n                C[vi, j] = C[vi, j] * T.float32(3)\n"),
+    ],
+)
+def test_a_block_that_reads_its_own_writes_writes_to_a_copy(old: str, new: str) -> None:
+    program = parse_tvmscript(OWN_WRITES.replace(old, new))
+    schedule = Schedule(program)
+    schedule.cache_write("C", 0, "local")
+    assert "C_local[vi, j]" in body_text(schedule.mod)
+    check_computes_the_same(program, schedule.mod)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("C[vi, j] = A[vi, j]\n", "C[vi, j] = C[vi, 3 - j] + A[vi, j]\n"),
+        (
+            "                C[vi, j] = A[vi, j]\n",
+            "                if vi < 4:\n                    C[vi, j] = A[vi, j]\n",
+        ),
+        ("in range(4):\n                C[vi, j] = A", "in range(3):\n                C[vi, j] = A"),
+    ],
+)
+def test_a_block_that_reads_elements_before_it_writes_them_writes_to_the_buffer(old: str, new: str) -> None:
+    message = str(refusal_of(OWN_WRITES.replace(old, new, 1), "", "sch.cache_write('C', 0, 'local')"))
+    assert "is read by block C" in message
+    assert "with what was there before" in message

@@ -88,6 +88,8 @@ def test_a_decision_is_taken_and_remembered() -> None:
     assert sch.get(sch.sample_categorical([16, 64], [0.5, 0.5], decision=1)) == 64
     assert [sch.get(v) for v in sch.sample_perfect_tile(sch.get_loops("B")[0], 2, decision=[6, 2])] == [6, 2]
     assert "decision=[6, 2]" in str(sch.trace)
+    loop = sch.get_loops("B")[0]
+    assert [sch.get(v) for v in sch.sample_perfect_tile(loop, 2, max_innermost_factor=4, decision=[2, 6])] == [2, 6]
     factors = sch.sample_partitioned_tile(sch.get_loops("B")[0], 3, 1, 2, decision=[3, 2, 2])
     assert [sch.get(v) for v in factors] == [3, 2, 2]
     assert "n=3, partition_pos=1, innerpart_factor=2, decision=[3, 2, 2]" in str(sch.trace)

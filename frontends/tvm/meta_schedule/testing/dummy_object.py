@@ -1,12 +1,15 @@
-"""Builders and runners that do nothing: `tvm.meta_schedule.testing.dummy_object`."""
+"""Builders, runners and mutators without work: `tvm.meta_schedule.testing.dummy_object`."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from typing import Any
 
+from .....schedule.trace import Trace
 from ...absent import report_absent
 from ..builder import BuilderInput, BuilderResult, PyBuilder
+from ..mutator import PyMutator
 from ..runner import PyRunner, PyRunnerFuture, RunnerInput, RunnerResult
 
 __getattr__ = report_absent("tvm.meta_schedule.testing.dummy_object")
@@ -36,4 +39,15 @@ class DummyRunner(PyRunner):
         return [DummyRunnerFuture() for _ in runner_inputs]
 
 
-__all__ = ["DummyBuilder", "DummyRunner", "DummyRunnerFuture"]
+class DummyMutator(PyMutator):
+    """Draws all random choices of a schedule anew."""
+
+    def apply(self, trace: Trace, *_: Any) -> Trace | None:
+        return Trace(trace.insts, {})
+
+    def clone(self) -> DummyMutator:
+        """Another mutator."""
+        return DummyMutator()
+
+
+__all__ = ["DummyBuilder", "DummyMutator", "DummyRunner", "DummyRunnerFuture"]

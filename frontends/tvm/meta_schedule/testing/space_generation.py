@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .....analysis.index import Analyzer, Lin
+from .....core.walking import find_ops
+from .....dialects.tir import BlockOp
 from .....module import Module
+from .....schedule.rewriting.nest import replace_by_sum
 from .....transforms.pipelines import run_pipeline
 from .....transforms.tir.simplify import TirSimplifyPass
 from ....tvmscript import parse_tvmscript
@@ -78,10 +82,14 @@ def _makes(mod: Module, sketch: Schedule, expected: Module, decisions: Decisions
 
 
 def _normal_form(mod: Module) -> Module:
-    """A module without symbols and loops of one iteration, with operations in the order of its text."""
+    """A module without symbols, and without loops and axes of one value, with operations in the order of its text."""
     module = mod if isinstance(mod, IRModule) else IRModule({"main": mod})  # pyright: ignore[reportArgumentType]
     functions: dict[str, Any] = dict(module.items())
     unnamed = IRModule({name: func.without_attr("global_symbol") for name, func in functions.items()})
+    for block in find_ops(unnamed.op, BlockOp):
+        for axis, variable in zip(block.axes, block.variables, strict=True):
+            if axis.extent == 1 and isinstance(axis.low, int):
+                replace_by_sum(Analyzer(through_lets=False), variable, Lin(axis.low))
     simple = run_pipeline(unnamed, [TirSimplifyPass(unit_loops=True)])
     return parse_tvmscript(simple.script())
 
