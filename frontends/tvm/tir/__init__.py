@@ -86,10 +86,11 @@ from ..nodes.stmt import (
     stmt_list,
     stmt_seq,
 )
-from . import analysis, functions, generic, ir_builder, stmt_functor, testing, transform
+from . import analysis, functions, functor, generic, ir_builder, stmt_functor, testing, transform
 from .builtins import BUILTINS
 from .data_layout import BijectiveLayout, Layout, bijective_layout, layout
 from .functions import *  # noqa: F403
+from .functor import PyStmtExprMutator, PyStmtExprVisitor
 from .index_map import IndexMap, with_sizes
 from .srefs import StmtSRef, node_of
 from .tensor_intrin import TensorIntrin
@@ -341,6 +342,8 @@ __all__ = [
     "ProducerLoad",
     "ProducerRealize",
     "ProducerStore",
+    "PyStmtExprMutator",
+    "PyStmtExprVisitor",
     "Ramp",
     "Range",
     "Reduce",
@@ -370,6 +373,7 @@ __all__ = [
     "call_packed",
     "const",
     "decl_buffer",
+    "functor",
     "generic",
     "if_then_else",
     "ir_builder",
