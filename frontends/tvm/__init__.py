@@ -6,6 +6,8 @@ what to use instead (docs/tvm.md lists both).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...core.errors import StepwellError as TVMError
 from ..tvmscript.values import Word
 from . import (
@@ -33,11 +35,6 @@ from . import (
     topi,
     transform,
 )
-
-# The tuners apply passes of `tvm.relax`.
-from . import auto_scheduler as auto_scheduler
-from . import autotvm as autotvm
-from . import meta_schedule as meta_schedule
 from . import nd as ndarray
 from .absent import report_absent
 from .aliases import install
@@ -77,6 +74,11 @@ from .tir import Select as select
 from .tir import bijective_layout, call_llvm_intrin, ir_builder, layout
 from .tir.functions import call_intrin, call_pure_intrin
 from .version import __version__
+
+if TYPE_CHECKING:
+    # The tuners are imported when they are used (`submodules.py`).
+    from . import auto_scheduler, autotvm
+    from . import meta_schedule as meta_schedule
 
 __getattr__ = report_absent("tvm")
 

@@ -39,6 +39,8 @@ PARTS: dict[str, tuple[str, ...]] = {
         "type",
         "type_relation",
     ),
+    "tvm.ir_frames.ir": ("frame",),
+    "tvm.ir_frames.tir": ("frame", "ir"),
     "tvm.meta_schedule": ("extracted_task", "profiler", "tune"),
     "tvm.meta_schedule.builder": ("local_builder",),
     "tvm.meta_schedule.cost_model": ("cost_model", "random_model"),
@@ -253,6 +255,9 @@ PARTS: dict[str, tuple[str, ...]] = {
 
 SUBMODULES: dict[str, dict[str, str]] = {
     "tvm": {
+        "auto_scheduler": "tvm.auto_scheduler",
+        "autotvm": "tvm.autotvm",
+        "meta_schedule": "tvm.meta_schedule",
         "_ffi": "tvm._ffi",
         "api": "tvm.te",
         "base": "tvm._ffi",

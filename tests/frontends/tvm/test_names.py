@@ -785,6 +785,7 @@ def test_submodules_have_the_names_of_their_package(warm_python: WarmPython, tmp
         "assert 'dense' in topi.testing.dense.__all__\n"
         "from tvm.relax.op.binary import add\n"
         "from tvm.runtime.device import Device\n"
+        "from tvm.script.ir_builder.tir.frame import ForFrame\n"
         "assert str(add) == str(tvm.relax.op.add) and Device is tvm.runtime.Device\n"
         "try:\n"
         "    from topi.nn.conv2d import SpatialPack\n"
