@@ -127,5 +127,6 @@ def _bind_symbols(interpreter: Interpreter, op: FuncOp, args: Sequence[Any]) -> 
                     bind(number, of(passed, d, name, symbol, dtype_of(number.type).name))
         bind(match.mixed_offset, offset_of(passed))
     for symbol in symbols:
-        if symbol not in bound and not any(isinstance(use.operation, MatchRegionOp) for use in symbol.uses):
+        users = [use.operation for use in symbol.uses]
+        if users and symbol not in bound and not any(isinstance(user, MatchRegionOp) for user in users):
             raise unsupported(symbol.owner, "a symbol that is not the extent, stride or offset of any parameter")

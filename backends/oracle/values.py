@@ -182,9 +182,10 @@ def _reinterpret_handle(op: Operation, source: SSAValue, value: PythonExpr) -> P
 
 
 def _symbol(f: FunctionCompiler, op: SymbolOp) -> None:
-    """Emits nothing: the symbol is bound already, or by a `tir.match_region` with this operand. UnsupportedError for a
-    symbol that nothing binds."""
-    if not f.writer.has_text(op.result) and not any(isinstance(use.operation, BufferOp) for use in op.result.uses):
+    """Emits nothing: the symbol is bound already, or by a `tir.match_region` with this operand, or has no uses.
+    UnsupportedError for another symbol."""
+    users = [use.operation for use in op.result.uses]
+    if users and not f.writer.has_text(op.result) and not any(isinstance(user, BufferOp) for user in users):
         raise unsupported(op, f"symbol {op.var_name.data} is not the extent, stride or offset of any parameter")
 
 

@@ -252,7 +252,7 @@ class Statements:
 
     def _kept(self, value: SSAValue) -> SSAValue:
         """A new buffer of one element, with a value."""
-        buffer = self.builder.insert(AllocBufferOp(self.budget.name("K"), value.type, [1])).buffer
+        buffer = self._buffer("K", value.type, (1,))
         self.builder.store(value, buffer, [self.builder.const(0, i32)])
         return buffer
 
@@ -369,12 +369,15 @@ class Statements:
         dtype, shape = self._dtype(), self._shape(env)
         if not all(isinstance(n, int) for n in shape):
             shape = (4,)
-        name = self.budget.name("T")
-        pointer = self.builder.insert(AllocateOp(f"{name}_data", shape, HandleType(mlir_type(dtype)))).pointer
-        view = DeclBufferOp(name, pointer, mlir_type(dtype), shape, axis_separators=self._separators(len(shape)))
-        slot = Slot(self.builder.insert(view).buffer, shape, dtype)
+        slot = Slot(self._buffer("T", mlir_type(dtype), shape, self._separators(len(shape))), shape, dtype)
         self.fill(env, slot, 1)
         return env.with_slot(slot)
+
+    def _buffer(self, name: str, type: Attribute, shape: Sequence[Mixed], separators: Sequence[int] = ()) -> SSAValue:
+        """Allocates a pointer, and declares a buffer that views it. type: of an element."""
+        name = self.budget.name(name)
+        pointer = self.builder.insert(AllocateOp(f"{name}_data", shape, HandleType(type))).pointer
+        return self.builder.insert(DeclBufferOp(name, pointer, type, shape, axis_separators=separators)).buffer
 
     def allocations(self, env: Environment) -> Environment:
         """Allocates at most one buffer of a function or a block."""

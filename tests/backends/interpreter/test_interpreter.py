@@ -120,3 +120,7 @@ def test_a_symbol_that_nothing_says_is_refused() -> None:
     """
     with pytest.raises(UnsupportedError, match=r"tir.symbol: a symbol that is not the extent, stride or offset"):
         interpret(parse_mlir(text), "main", [np.zeros(4, "int32")])
+    unused = text.replace("tir.store %n, %A[%n]", "%z = arith.constant 2 : i32\n tir.store %z, %A[%z]")
+    array = np.zeros(4, "int32")
+    interpret(parse_mlir(unused), "main", [array])
+    assert array.tolist() == [0, 0, 2, 0]

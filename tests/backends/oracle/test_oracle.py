@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stepwell.backends.build import build
 from stepwell.backends.oracle import compile_oracle, run_oracle
 from stepwell.core.dtypes import numpy_dtype
 from stepwell.core.errors import ArgumentError, StepwellError, UndefinedBehaviorError, UnsupportedError
@@ -170,3 +171,25 @@ def main(A: T.Buffer((2,), "{narrow}"), B: T.Buffer((1,), "{wide}")):
     result = np.zeros(1, wide)
     program(terms, result)
     assert result[0] == float(terms[0] + terms[1])
+
+
+@pytest.mark.parametrize("uses", ["", "tir.evaluate %n : i32"])
+def test_a_symbol_that_nothing_binds_may_have_no_uses(uses: str) -> None:
+    module = parse_mlir(
+        f"""
+        tir.func @main("A" %A: memref<1xi32>) {{
+          %n = tir.symbol "n" : i32
+          {uses}
+          %z = arith.constant 0 : i32
+          tir.store %z, %A[%z] : memref<1xi32>
+        }}
+        """
+    )
+    array = np.ones(1, np.int32)
+    if uses:
+        with pytest.raises(UnsupportedError, match="symbol n is not the extent"):
+            run_oracle(module, "main", [array])
+    else:
+        run_oracle(module, "main", [array])
+        build(module)(other := np.ones(1, np.int32))
+        assert array.tolist() == other.tolist() == [0]
