@@ -398,32 +398,37 @@ class AccessCollector:
 
     def _remove_reads_of_results(self) -> None:
         """Removes from the reads the elements that the same instance has certainly written before."""
+        written = dict[tuple[SSAValue | None, bool], dict[Block, isl.Map]]()  # by memory and part, by block of stores
         for n, access in enumerate(self.collected_accesses):
-            if isinstance(access.op, LoadOp) and access.op in self._points and access.reduction is None:
-                read = self._points[access.op]
-                for before in self.collected_accesses[:n]:
-                    if before.is_write and before.exact and _are_of_one_part(before, access):
-                        read = read.subtract(self._written_before(before.op, access.op))
-                if read is not self._points[access.op]:
-                    self.collected_accesses[n] = replace(access, relation=self._project(read))
+            points, block = self._points.get(access.op), access.op.parent
+            if points is None or block is None:
+                continue
+            part = access.memory, access.in_init
+            if access.is_write and access.exact:
+                stores = written.setdefault(part, {})
+                stores[block] = stores[block].union(points) if block in stores else points
+            elif not access.is_write and access.reduction is None and part in written:
+                for of_stores, elements in written[part].items():
+                    points = points.subtract(self._written_before(elements, of_stores, block))
+                self.collected_accesses[n] = replace(access, relation=self._project(points))
 
-    def _written_before(self, store: Operation, load: Operation) -> isl.Map:
-        """{ values of all dimensions -> elements that an earlier store has written }: by any iteration of a loop that
-        ends before the load, and by the same iteration of a loop around both."""
-        around = set(ancestors(store)) & set(ancestors(load))
+    def _written_before(self, elements: isl.Map, stores: Block, load: Block) -> isl.Map:
+        """{ values of all dimensions -> elements that stores in a block have written before a load in a block }: by any
+        iteration of a loop that ends before the load, and by the same iteration of a loop around both."""
+        around = _around(stores) & _around(load)
         common = {op.variable for op in around if isinstance(op, ForOp | LaunchThreadOp)}
         common.update(v for op in around if isinstance(op, BlockOp) for v in op.variables)
         kept = {*range(len(self.variables)), *(n for v, n in self.affine.dims.items() if v in common)}
-        written = self._points[store]
-        for position in range(self.affine.rank):
-            if position not in kept:
-                written = written.project_out(isl.dim_type.in_, position, 1).insert_dims(isl.dim_type.in_, position, 1)
-        return written
+        for n in range(self.affine.rank):
+            if n not in kept:
+                elements = elements.project_out(isl.dim_type.in_, n, 1).insert_dims(isl.dim_type.in_, n, 1)
+        return elements
 
 
-def _are_of_one_part(a: StatementAccess, b: StatementAccess) -> bool:
-    """Whether two accesses are to the same memory, both in the init of the statement or both after it."""
-    return a.memory is b.memory and a.in_init is b.in_init and isinstance(a.op, StoreOp)
+def _around(block: Block) -> set[Operation]:
+    """The operations around a block."""
+    op = block.parent_op()
+    return set() if op is None else {op, *ancestors(op)}
 
 
 def _reduction(accesses: Sequence[StatementAccess], written: set[SSAValue | None]) -> str | None:

@@ -105,8 +105,7 @@ def _is_invariant(loop: ForOp, value: SSAValue, inner: bool) -> bool:
 def _is_of_constant_memory(loop: ForOp, load: LoadOp) -> bool:
     """Whether a load reads memory allocated outside of a loop that the loop only loads from."""
     memory = memory_of(load.buffer)
-    is_allocated = memory is not None and isinstance(memory.owner, AllocBufferOp | AllocateOp)
-    if memory is None or not is_allocated or loop.is_ancestor(memory.owner):
+    if memory is None or not isinstance(memory.owner, AllocBufferOp | AllocateOp) or loop.is_ancestor(memory.owner):
         return False
     return all(isinstance(op, LoadOp) for op in uses_in(loop, memory))
 

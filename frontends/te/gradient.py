@@ -165,7 +165,7 @@ def _jacobian(body: Reduce, tensor: Tensor, source: Tensor, op: ComputeOp) -> Te
 
     combiner = _dual(body.combiner, kept, tensor.name)
     init = [*body.init, *slopes(body.init)] if body.init else []
-    fresh = {axis.var: IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), "reduce") for axis in body.axis}
+    fresh = _reduction_axes(body.axis)
     inner = Substitution({old: new.var for old, new in fresh.items()})
     terms = inner.exprs([*body.source, *slopes(body.source)])
     condition = inner.expr(body.condition)
@@ -217,7 +217,7 @@ def _dual(combiner: CommReducer, kept: Sequence[int], name: str) -> CommReducer:
 
 def _contraction(head: Tensor, jacobian: Tensor, op: ComputeOp, prefix: Sequence[PrimExpr]) -> Tensor:
     """The sum of the products of `head[p, i]` and `jacobian[i, j]`."""
-    axes = [IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), "reduce") for axis in op.axis]
+    axes = list(_reduction_axes(op.axis).values())
     at, rank = [axis.var for axis in axes], len(prefix)
 
     def element(*indices: Any) -> Any:
@@ -225,6 +225,11 @@ def _contraction(head: Tensor, jacobian: Tensor, op: ComputeOp, prefix: Sequence
         return scalar.sum(term, axis=axes) if axes else term
 
     return compute((*prefix, *jacobian.shape[len(axes) :]), element, name="grad")
+
+
+def _reduction_axes(axes: Sequence[IterVar]) -> dict[Var, IterVar]:
+    """New reduction axes with the domains of axes, by the variables of these."""
+    return {axis.var: IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), "reduce") for axis in axes}
 
 
 def _spread(
@@ -236,7 +241,7 @@ def _spread(
     places = [Var(f"j{d}", extent.dtype) for d, extent in enumerate(load.producer.shape)]
     found, guards = _solve(load.indices, places, load.producer.shape, axes)
     left = [axis for axis in axes if axis.var not in found]
-    fresh = {axis.var: IterVar(axis.dom, Var(axis.var.name, axis.var.dtype), "reduce") for axis in left}
+    fresh = _reduction_axes(left)
     values: dict[Any, PrimExpr] = {old: new.var for old, new in fresh.items()}
     values |= {var: Substitution(values).expr(value) for var, value in found.items()}
     before = [Var(f"p{n}", extent.dtype) for n, extent in enumerate(prefix)]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ....core.errors import UnsupportedError
+from ....core.identifiers import fresh_name
 from ....expressions.axes import IterVar
 from ....expressions.buffers import Buffer
 from ....expressions.expr import (
@@ -87,10 +88,8 @@ class _Writer:
         """The name of a variable or a buffer, which no other has."""
         base = re.sub(r"\W", "_", hint) or "_"
         base = f"_{base}" if base[0].isdigit() else base
-        name = next(each for each in _numbered(base) if each not in self.taken)
-        self.taken.add(name)
-        self.texts[value] = name
-        return name
+        self.texts[value] = fresh_name(base, self.taken)
+        return self.texts[value]
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -205,14 +204,6 @@ class _Writer:
             raise self.fail(expr)
         text = repr(expr.value) if abs(expr.value) < float("inf") else f"float({str(expr.value)!r})"
         return f"{expr.dtype}({text})"
-
-
-def _numbered(base: str) -> Iterator[str]:
-    yield base
-    n = 0
-    while True:
-        n += 1
-        yield f"{base}_{n}"
 
 
 __all__ = ["source_of"]
